@@ -48,7 +48,7 @@ class Ageing(Model):
         SchemaKeys(format="int32"),
     ]
     most: Annotated[
-        StrictInt, Field(description="The most that is added in all.", ge=1, le=_LARGEST), SchemaKeys(format="int32")
+        StrictInt, Field(description="The most that is added in total.", ge=1, le=_LARGEST), SchemaKeys(format="int32")
     ]
 
     @model_validator(mode="after")

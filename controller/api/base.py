@@ -58,7 +58,7 @@ class Condition(Status):
     ]
     observed_generation: Annotated[
         StrictInt,
-        Field(description="The metadata.generation of the spec that was judged.", ge=0),
+        Field(description="The metadata.generation of the spec that was checked.", ge=0),
         SchemaKeys(format="int64"),
     ] = 0
     last_transition_time: Annotated[str, Field(description="When status changed last."), SchemaKeys(format="date-time")]
@@ -72,7 +72,7 @@ class Condition(Status):
 
 Conditions = Annotated[
     tuple[Condition, ...],
-    Field(description="The latest observations, one of a type.", max_length=16),
+    Field(description="The latest observations, one for each type.", max_length=16),
     SchemaKeys(x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["type"]),
 ]
 Count = Annotated[StrictInt, Field(ge=0), SchemaKeys(format="int32")]
@@ -89,7 +89,7 @@ class Column:
     priority: int = 0
 
 
-AGE = Column("Age", ".metadata.creationTimestamp", "date", "How long ago the object was made")
+AGE = Column("Age", ".metadata.creationTimestamp", "date", "How long ago the object was created")
 
 
 def active(description: str) -> Column:

@@ -21,7 +21,7 @@ _ZONE = "must be left out when period is Sliding: its window is time that passes
 
 
 class Budget(Model):
-    """So many hours of a resource, or so much money, in a period."""
+    """An amount of hours of a resource, or of money, for a period."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -35,7 +35,7 @@ class Budget(Model):
     name: Annotated[ObjectName, Field(description="The budget's name, for status and messages.")]
     resource: Annotated[
         ResourceName | None,
-        Field(description="The resource whose hours are counted, such as cpu or nvidia.com/gpu. Goes with hours."),
+        Field(description="The resource whose hours are counted, such as cpu or nvidia.com/gpu. Together with hours."),
     ] = None
     hours: Annotated[
         Quantity | None,
@@ -48,14 +48,15 @@ class Budget(Model):
         Quantity | None,
         Field(
             description="How much money, by the prices of the flavors (spec.price of a ResourceFlavor) and in their "
-            "currency. In the place of resource and hours."
+            "currency. Instead of resource and hours."
         ),
     ] = None
     period: Annotated[
         Literal["Day", "Week", "Month", "Sliding"],
         Field(
-            description="In what time it may be used: a day, a week from Monday on or a month of the calendar of "
-            "timeZone, after which it begins anew, or the window that ends now."
+            description="The time in which it may be used: a Day, a Week from Monday on or a Month in the "
+            "calendar of timeZone, after which the whole budget is available again; or Sliding, the "
+            "window that ends now."
         ),
     ]
     window: Annotated[
@@ -69,9 +70,9 @@ class Budget(Model):
     at_end: Annotated[
         Literal["Hold", "LowerPriority", "Warn"],
         Field(
-            description="What happens once it is used up. Hold (default): nothing more is admitted until there is "
-            "budget again; what runs goes on. LowerPriority: the workloads go behind all others. Warn: a condition "
-            "and an Event say so."
+            description="What happens once it is used up. Hold (default): nothing more is admitted until there is"
+            " budget again; running pods continue. LowerPriority: the workloads go after all others. "
+            "Warn: a condition and an Event report it."
         ),
     ] = "Hold"
 
@@ -97,13 +98,13 @@ class CountedSlice(Status):
 
 
 class BudgetStatus(Status):
-    """What was used of a budget, and when it is used up."""
+    """The use of a budget, and when it will be used up."""
 
     name: Annotated[ObjectName, Field(description="The budget.")]
     used: Annotated[
         StrictStr, Field(description="What was used in the period: hours or money, rounded down.", max_length=64)
     ]
-    amount: Annotated[StrictStr, Field(description="What there is for the period.", max_length=64)]
+    amount: Annotated[StrictStr, Field(description="The whole budget of the period.", max_length=64)]
     exhausted: Annotated[StrictBool, Field(description="Whether nothing is left.")] = False
     period_start: Annotated[StrictStr, Field(description="When the period began."), SchemaKeys(format="date-time")]
     period_end: Annotated[
@@ -113,18 +114,22 @@ class BudgetStatus(Status):
     ] = None
     runs_out_at: Annotated[
         StrictStr | None,
-        Field(description="When all is used, if what runs now goes on. Absent where it is not before periodEnd."),
+        Field(
+            description="When the budget will be used up, if all running pods continue. Absent if not before periodEnd."
+        ),
         SchemaKeys(format="date-time"),
     ] = None
     counts: Annotated[
         StrictStr,
-        Field(description="What the sums below are sums of; where that changed they are of no use.", max_length=512),
+        Field(description="What the sums below count; if that has changed, the sums are not used.", max_length=512),
     ]
     counted_until: Annotated[
-        StrictStr, Field(description="Up to when the sums below are complete."), SchemaKeys(format="date-time")
+        StrictStr,
+        Field(description="The time up to which the sums below are complete."),
+        SchemaKeys(format="date-time"),
     ]
     slices: Annotated[
         tuple[CountedSlice, ...],
-        Field(description="What a controller that starts counts on from, the oldest first.", max_length=64),
+        Field(description="The sums from which a controller that starts continues, the oldest first.", max_length=64),
         SchemaKeys(x_kubernetes_list_type="atomic"),
     ] = ()

@@ -90,8 +90,9 @@ class ClusterQueueSpec(QueueFlavors):
     parent: Annotated[
         ObjectName | None,
         Field(
-            description="The ClusterQueue above. Queues below one parent borrow from each other, and from it, what is "
-            "free. A queue that is a parent takes no pods itself. Left out: the queue is the root of a tree."
+            description="The ClusterQueue above this one. Queues with the same parent borrow from each other, and"
+            " from the parent, what is free. A queue that is a parent takes no pods itself. Left out:"
+            " the queue is the root of a tree."
         ),
     ] = None
     namespace_selector: Annotated[
@@ -105,14 +106,16 @@ class ClusterQueueSpec(QueueFlavors):
     queueing_strategy: Annotated[
         Literal["BestEffortFIFO", "StrictFIFO", "Backfill"],
         Field(
-            description="BestEffortFIFO (default): a workload that does not fit lets later ones pass. StrictFIFO: it "
-            "holds up those behind it, by priority and then by age. Backfill: it lets those pass that do not delay it."
+            description="What happens to later workloads when the first one does not fit. BestEffortFIFO "
+            "(default): they may pass it. StrictFIFO: they wait. Backfill: those that do not delay it"
+            " may pass. The order is by priority, then by age."
         ),
     ] = "BestEffortFIFO"
     limits: Annotated[
         tuple[Limit, ...],
         Field(
-            description="Limits on resources, beside the quotas of flavors. What is not listed has none.", max_length=64
+            description="Limits on resources, in addition to the quotas of flavors. Other resources have no limit.",
+            max_length=64,
         ),
         unique_names("resource"),
         BY_NAME,
@@ -121,8 +124,8 @@ class ClusterQueueSpec(QueueFlavors):
         tuple[ObjectName, ...] | None,
         Field(
             description="The WorkloadPriorityClasses that pods of the queue, and of all queues below it, may name; a "
-            "pod that names another one waits. Pods that name none are taken all the same, with the priority of "
-            "their own PriorityClass. Empty: none may be named. Left out: any.",
+            "pod that names another one waits. Pods that name none are accepted, with the priority of their own "
+            "PriorityClass. Empty: none may be named. Left out: any.",
             max_length=64,
         ),
         SchemaKeys(x_kubernetes_list_type="atomic"),
@@ -130,76 +133,81 @@ class ClusterQueueSpec(QueueFlavors):
     scheduler_preemption: Annotated[
         Literal["Warn", "Forbid", "Allow"],
         Field(
-            description="kube-scheduler's own preemption knows no quota. What becomes of pods of the queue that have a "
-            "PriorityClass without preemptionPolicy: Never. Warn (default): the webhook, where it runs, says what to "
-            "do instead. Forbid: the webhook refuses them, and none that is there is admitted, in this queue and in "
-            "all below it. Allow: nothing."
+            description="What happens to pods of the queue with a PriorityClass that lets kube-scheduler preempt "
+            "others, which ignores quotas (one without preemptionPolicy: Never). Warn (default): the "
+            "webhook, if it runs, warns and says what to do instead. Forbid: the webhook refuses such"
+            " pods, and existing ones are not admitted, in this queue and in all below it. Allow: "
+            "nothing."
         ),
     ] = "Warn"
     ageing: Annotated[
         Ageing | None,
         Field(
-            description="Lets the priority of the queue's pods grow while they wait, for the order alone; left out: it "
-            "stays."
+            description="Lets the priority of the queue's pods grow while they wait; this affects only the order."
+            " Left out: the priority does not grow."
         ),
         SchemaKeys(**rules(BOUNDED)),
     ] = None
     preemption: Annotated[
         Preemption,
         Field(
-            description="Whom its workloads evict to be admitted, of pods whose owner makes them anew at no cost; see "
-            "allowBarePods and allowJobRetries of the queue that they are in."
+            description="Which pods the queue's workloads evict in order to be admitted. Only pods whose owner "
+            "recreates them without counting a failure are evicted; allowBarePods and allowJobRetries"
+            " of the victim's queue change that."
         ),
     ] = Preemption()
     stop_policy: Annotated[
         StopPolicy,
         Field(
-            description="None (default): the queue admits. Hold: neither it nor those below it admit anything; what "
-            "runs goes on. HoldAndDrain: as Hold, and what was admitted is evicted where its owner makes it anew at no "
-            "cost; the condition Drained tells of what stays."
+            description="None (default): the queue admits. Hold: neither this queue nor those below it admit "
+            "pods; running pods continue. HoldAndDrain: as Hold, and admitted pods are evicted if "
+            "their owner recreates them without counting a failure; the condition Drained reports "
+            "those that stay."
         ),
     ] = "None"
     allow_bare_pods: Annotated[
         StrictBool,
         Field(
-            description="Whether pods that nobody makes anew may be evicted too. Default: false, they run to their end."
+            description="Whether pods that no owner recreates may also be evicted. Default: false, they run to "
+            "their end."
         ),
     ] = False
     allow_job_retries: Annotated[
         StrictBool,
         Field(
-            description="Whether pods may be evicted whose Job counts that as a failure, while its backoffLimit leaves "
-            "retries. Default: false, only pods of Jobs whose podFailurePolicy ignores DisruptionTarget are."
+            description="Whether pods whose Job counts the eviction as a failure may be evicted, as long as its "
+            "backoffLimit leaves retries. Default: false, only pods of Jobs whose podFailurePolicy "
+            "ignores DisruptionTarget are."
         ),
     ] = False
     reclaim_over_quota: Annotated[
         StrictBool,
         Field(
-            description="Whether what the queue, with all queues below it, uses beyond its quotas and limits is "
-            "evicted, lower priorities first, where its owner makes it anew at no cost. Default: false, it runs to its "
-            "end."
+            description="Whether pods are evicted when the queue, with all queues below it, uses more than its "
+            "quotas and limits: lower priorities first, and only pods whose owner recreates them "
+            "without counting a failure. Default: false, they run to their end."
         ),
     ] = False
     reservation_timeout: Annotated[
         DurationText | None,
         Field(
-            description="For how long an admitted pod may be on no node before its condition says so, with the "
-            "scheduler's own message, and the room planned for it goes to others: such as 15m, at most 744h. It keeps "
-            "its quota. Left out: for ever."
+            description="How long an admitted pod may be without a node, such as 15m, at most 744h. After that "
+            "its condition reports it, with the scheduler's message, and others may use the room that"
+            " was planned for it. The pod keeps its quota. Left out: for ever."
         ),
     ] = None
     on_reservation_timeout: Annotated[
         Literal["Keep", "Evict"],
         Field(
-            description="Keep (default): such a pod stays. Evict: it is evicted where its owner makes it anew at no "
-            "cost, and waits again. Only with reservationTimeout."
+            description="Keep (default): such a pod stays. Evict: it is evicted if its owner recreates it without"
+            " counting a failure, and waits again. Only with reservationTimeout."
         ),
     ] = "Keep"
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(
-            description="Windows that override quotas, limits and stopPolicy while they are open. Where open windows "
-            "override the same, the last in the list wins.",
+            description="Windows that override quotas, limits and stopPolicy while they are open. If several open"
+            " windows override the same field, the last in the list wins.",
             max_length=16,
         ),
         unique_names("window"),
@@ -209,8 +217,8 @@ class ClusterQueueSpec(QueueFlavors):
     budgets: Annotated[
         tuple[Budget, ...],
         Field(
-            description="What pods of the queue, and of all queues below it, may use over time. What runs is not ended "
-            "when a budget is.",
+            description="What pods of the queue, and of all queues below it, may use over time. Running pods "
+            "continue when a budget is used up.",
             max_length=8,
         ),
         unique_names("budget"),
@@ -219,8 +227,8 @@ class ClusterQueueSpec(QueueFlavors):
     fair_sharing: Annotated[
         FairSharing | None,
         Field(
-            description="On the root of a tree: its queues take turns by what they have borrowed, who has less first. "
-            "On those below: their weight. Left out on the root: the order of workloads alone decides."
+            description="On the root of a tree: its queues take turns, those that have borrowed less first. On "
+            "queues below: their weight. Left out on the root: only the order of workloads decides."
         ),
     ] = None
 
@@ -279,15 +287,15 @@ class ClusterQueue(Resource):
                 "Strategy",
                 ".spec.queueingStrategy",
                 "string",
-                "What a workload that does not fit does to others",
+                "Whether later workloads may pass one that does not fit",
                 priority=1,
             ),
             Column("Stop", ".spec.stopPolicy", "string", "Whether the queue is held", priority=1),
             Column("Pending", ".status.pending", "integer", "Pods that wait"),
             Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
             Column("Running", ".status.running", "integer", "Pods on nodes"),
-            Column("Used", ".status.columns.used", "string", "What of its quota is used, by flavor"),
-            Column("Borrowed", ".status.columns.borrowed", "string", "What it uses beyond its quota, by flavor"),
+            Column("Used", ".status.columns.used", "string", "How much of its quota is used, by flavor"),
+            Column("Borrowed", ".status.columns.borrowed", "string", "How much it uses beyond its quota, by flavor"),
             Column(
                 "Open-Windows",
                 ".status.columns.openWindows",
@@ -295,7 +303,13 @@ class ClusterQueue(Resource):
                 "Windows of the schedule that are open",
                 priority=1,
             ),
-            Column("Next-Change", ".status.schedule.nextChange", "string", "When the next opens or closes", priority=1),
+            Column(
+                "Next-Change",
+                ".status.schedule.nextChange",
+                "string",
+                "When the next window opens or closes",
+                priority=1,
+            ),
             active("Whether the queue admits"),
             AGE,
         ),

@@ -24,13 +24,15 @@ class ResourceUsage(Status):
 
     name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
     total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+        ReportedQuantity, Field(description="What admitted pods request, including those of the queues below.")
     ]
     quota: Annotated[
         ReportedQuantity,
-        Field(description="What they may ask for at the moment without borrowing, what queues below own with it."),
+        Field(description="What they may request at the moment without borrowing, including what queues below own."),
     ]
-    borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
+    borrowed: Annotated[
+        ReportedQuantity, Field(description="How much of the total is borrowed through the parent.")
+    ] = "0"
 
 
 class FlavorUsage(Status):
@@ -47,23 +49,24 @@ class LimitUsage(Status):
 
     name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
     total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+        ReportedQuantity, Field(description="What admitted pods request, including those of the queues below.")
     ]
-    max: Annotated[ReportedQuantity, Field(description="What they may ask for at the moment.")]
+    max: Annotated[ReportedQuantity, Field(description="What they may request at the moment.")]
 
 
 class ClusterQueueColumns(Status):
     """Text for the columns of kubectl get, rounded."""
 
     used: Annotated[
-        ReportedText, Field(description="What of the quota is used, by flavor: `spot cpu 12/40; on-demand cpu 0/8`.")
+        ReportedText,
+        Field(description="How much of the quota is used, by flavor: `spot cpu 12/40; on-demand cpu 0/8`."),
     ] = ""
     borrowed: Annotated[ReportedText, Field(description="What is borrowed through the parent, by flavor.")] = ""
     open_windows: Annotated[ReportedText, Field(description="The windows of the schedule that are open.")] = ""
 
 
 class ClusterQueueStatus(Status):
-    """What the queue holds now."""
+    """The observed state of the queue."""
 
     pending: Annotated[Count, Field(description="Pods that wait.")] = 0
     reserved: Annotated[Count, Field(description="Pods that are admitted and not yet on nodes.")] = 0
@@ -73,17 +76,20 @@ class ClusterQueueStatus(Status):
     ] = ()
     limits_usage: Annotated[
         tuple[LimitUsage, ...],
-        Field(description="Usage of what limits are on now, over all flavors.", max_length=LIMITS_REPORTED),
+        Field(
+            description="Usage of the resources that are limited at the moment, over all flavors.",
+            max_length=LIMITS_REPORTED,
+        ),
         BY_NAME,
     ] = ()
     schedule: Annotated[
-        ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
+        ScheduleStatus | None, Field(description="The schedule at the moment; absent without a schedule.")
     ] = None
     budgets: Annotated[
-        tuple[BudgetStatus, ...], Field(description="What was used of each budget.", max_length=8), BY_NAME
+        tuple[BudgetStatus, ...], Field(description="The use of each budget.", max_length=8), BY_NAME
     ] = ()
     fair_sharing: Annotated[
-        FairSharingStatus | None, Field(description="Where the queue stands; absent where its tree does not share.")
+        FairSharingStatus | None, Field(description="The share of the queue; absent if its tree does not share fairly.")
     ] = None
     columns: Annotated[ClusterQueueColumns, Field(description="Text for kubectl get.")] = ClusterQueueColumns()
     conditions: Conditions = ()

@@ -62,18 +62,19 @@ class FairSharing(Model):
     weight: Annotated[
         Quantity | None,
         Field(
-            description="What the queue counts for among the queues of its parent: its share is what it has borrowed, "
-            "of all that it could get, divided by this. Left out: 1. Zero: as soon as it borrows, it goes after all "
-            "others. Only with a parent, and only in effect where the root of the tree has fairSharing."
+            description="The weight of the queue among the queues of its parent: its share is how much it has "
+            "borrowed of what it could get, divided by the weight. Left out: 1. Zero: as soon as it borrows, it "
+            "goes after all others. Only with a parent; in effect only if the root of the tree has fairSharing."
         ),
     ] = None
     preemption_strategies: Annotated[
         tuple[Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"], ...] | None,
         Field(
-            description="When a workload that borrows preempts those of a queue that does, of the tree's queues that "
-            "have preemption.reclaimWithinCohort. LessThanOrEqualToFinalShare: the share of its queue will be no "
-            "larger than the other's will be. LessThanInitialShare: smaller than the other's was. Left out: the first, "
-            "and where that is not enough the second. Only on the root.",
+            description="When a borrowing workload may preempt workloads of another borrowing queue; applies to "
+            "queues of the tree that have preemption.reclaimWithinCohort. "
+            "LessThanOrEqualToFinalShare: if the share of its queue is then at most that of the other"
+            " queue. LessThanInitialShare: if it is then less than the other queue's share was "
+            "before. Left out: the first, and if that is not enough, the second. Only on the root.",
             min_length=1,
             max_length=2,
         ),
@@ -83,17 +84,18 @@ class FairSharing(Model):
     usage_half_life: Annotated[
         DurationText | None,
         Field(
-            description="In how much time past usage counts half, such as 168h, at most 744h. Within each queue of "
-            "the tree workloads of the same priority go by what their namespace has used, the less the sooner, before "
-            "they go by age (usageBy says more). Left out: past usage counts nothing. Only on the root."
+            description="The time after which past usage counts half, such as 168h, at most 744h. Within each "
+            "queue of the tree, workloads of the same priority are ordered by what their namespace "
+            "has used (see usageBy), the lowest usage first, and then by age. Left out: past usage "
+            "does not count. Only on the root."
         ),
     ] = None
     resource_weights: Annotated[
         Resources | None,
         Field(
-            description="What past usage of each resource counts for: of a core for cpu, of a GiB for memory, "
-            "ephemeral-storage and huge pages, of one for anything else. What is not listed counts 1, pods nothing. "
-            "Only with usageHalfLife."
+            description="The weight of past usage of each resource: of a core for cpu, of a GiB for memory, "
+            "ephemeral-storage and huge pages, of one unit for anything else. Resources that are not "
+            "listed have weight 1, pods 0. Only with usageHalfLife."
         ),
     ] = None
 
@@ -101,9 +103,9 @@ class FairSharing(Model):
         Literal["Namespace", "NamespaceAndUser", "LocalQueue", "LocalQueueAndUser"] | None,
         Field(
             description="Whose past usage counts. Namespace (default): that of all LocalQueues of a namespace that "
-            "belong to the ClusterQueue, together. LocalQueue: that of each LocalQueue by itself; who may create "
-            "LocalQueues then gets a turn for each. NamespaceAndUser and LocalQueueAndUser: within each that of its "
-            "users as well, who are those that admission notes. Only with usageHalfLife."
+            "belong to the ClusterQueue, together. LocalQueue: that of each LocalQueue by itself; users who may "
+            "create LocalQueues then get a turn for each. NamespaceAndUser and LocalQueueAndUser: within each, "
+            "also that of its users, as admission records them. Only with usageHalfLife."
         ),
     ] = None
 
@@ -121,9 +123,9 @@ class LocalFairSharing(Model):
     weight: Annotated[
         Quantity,
         Field(
-            description="Divides the past usage by which the queue is ordered. Default: 1. Zero: it goes after all "
-            "that have a weight. Only who may update the ClusterQueue may set it. In "
-            "effect where the root of the ClusterQueue's tree has fairSharing.usageHalfLife."
+            description="Divides the past usage by which the queue is ordered. Default: 1. Zero: it goes after "
+            "all that have a weight. Only users who may update the ClusterQueue may set it. In effect"
+            " if the root of the ClusterQueue's tree has fairSharing.usageHalfLife."
         ),
     ] = 1
 
@@ -143,15 +145,15 @@ def faults_of(written: FairSharing | None, *, has_parent: bool) -> list[Fault]:
 
 
 class UserUsageStatus(Status):
-    """What one user of the LocalQueue has used, forgotten by halves."""
+    """Past usage of one user of the LocalQueue."""
 
     name: Annotated[
-        str, Field(description="Whom admission noted; empty: pods of which nobody is noted.", max_length=256)
+        str, Field(description="The user that admission recorded; empty: pods without a record.", max_length=256)
     ]
-    usage: Annotated[
-        ReportedQuantity, Field(description="The sum as of countedUntil, in cores or what counts like one.")
+    usage: Annotated[ReportedQuantity, Field(description="The sum at countedUntil, in cores or their equivalent.")]
+    consumed: Annotated[
+        str, Field(description="The sum, from which a controller that starts continues.", max_length=128)
     ]
-    consumed: Annotated[str, Field(description="The sum, from which a controller that starts goes on.", max_length=128)]
 
 
 class PastUsageStatus(Status):
@@ -159,16 +161,18 @@ class PastUsageStatus(Status):
 
     usage: Annotated[
         ReportedQuantity,
-        Field(description="The sum as of countedUntil, in cores or what counts like one."),
+        Field(description="The sum at countedUntil, in cores or their equivalent."),
     ]
-    counts: Annotated[str, Field(description="The weights by which it was counted.", max_length=4096)]
+    counts: Annotated[str, Field(description="The weights with which it was counted.", max_length=4096)]
     consumed: Annotated[
-        str, Field(description="The sum, from which a controller that starts counts on.", max_length=128)
+        str, Field(description="The sum, from which a controller that starts continues.", max_length=128)
     ]
-    counted_until: Annotated[str, Field(description="Up to when it is complete."), SchemaKeys(format="date-time")]
+    counted_until: Annotated[
+        str, Field(description="The time up to which the sum is complete."), SchemaKeys(format="date-time")
+    ]
     users: Annotated[
         tuple[UserUsageStatus, ...] | None,
-        Field(description="The users who used most, where users are told apart.", max_length=64),
+        Field(description="The users with the highest usage, if usage of users counts.", max_length=64),
         BY_NAME,
     ] = None
 

@@ -56,41 +56,42 @@ class Capacity(Model):
     mode: Annotated[
         Literal["Nodes", "Autoscaled", "Static"],
         Field(
-            description="Nodes (default): a workload is admitted only when its pods fit, node by node, on Ready and "
-            "schedulable nodes beside everything else that runs there. Autoscaled: by the sums in max, since nodes "
-            "will come; while they do not, the flavor is dry. Static: by the sums in static alone, whatever nodes "
-            "there are now."
+            description="Nodes (default): a workload is admitted only if its pods fit, node by node, on Ready and"
+            " schedulable nodes, together with everything else that runs there. Autoscaled: by the "
+            "sums in max, since an autoscaler will add nodes; if it does not, the flavor becomes dry."
+            " Static: by the sums in static, whatever nodes exist."
         ),
     ] = "Nodes"
     static: Annotated[
         Resources | None,
-        Field(description="The amount of each resource there is; given exactly when mode is Static."),
+        Field(description="The amount of each resource; required in mode Static, else not allowed."),
     ] = None
     max: Annotated[
         Resources | None,
         Field(
-            description="The most of each resource that nodes may come to; given exactly when mode is Autoscaled. What "
-            "admitted pods of all queues ask for stays within it."
+            description="The most of each resource that all nodes of the flavor may have together; required in "
+            "mode Autoscaled, else not allowed. Admitted pods of all queues never request more."
         ),
     ] = None
     packing: Annotated[
         Literal["LeastFree", "MostFree"] | None,
         Field(
-            description="Which node with room a pod gets, of the resource that is scarcest. LeastFree (default): the "
-            "fullest, so that large holes stay for large pods and empty nodes can go. MostFree: the emptiest, so that "
-            "pods disturb each other least. Only in mode Nodes."
+            description="Which of the nodes with room a pod gets, by the scarcest resource. LeastFree (default): "
+            "the fullest, so that large gaps stay free for large pods and empty nodes can be removed."
+            " MostFree: the emptiest, so that pods disturb each other least. Only in mode Nodes."
         ),
     ] = None
     provision_timeout: Annotated[
         DurationText | None,
         Field(
-            description="For how long pods may be Unschedulable until the flavor is dry: it is not tried, and the pods "
-            "are returned where their owner makes them anew at no cost. Only in mode Autoscaled. Default: 15m."
+            description="How long pods may be Unschedulable before the flavor becomes dry: it is not tried for a "
+            "while, and the pods are evicted if their owner recreates them without counting a "
+            "failure. Only in mode Autoscaled. Default: 15m."
         ),
     ] = None
     cool_down: Annotated[
         DurationText | None,
-        Field(description="For how long a dry flavor is not tried. Only in mode Autoscaled. Default: 30m."),
+        Field(description="How long a dry flavor is not tried. Only in mode Autoscaled. Default: 30m."),
     ] = None
 
     @model_validator(mode="after")
@@ -121,41 +122,41 @@ class Capacity(Model):
 
 
 class ResourceFlavorSpec(Model):
-    """Which nodes the flavor is. Without nodeLabels and nodeRequirements it is every node."""
+    """The nodes of the flavor. Without nodeLabels and nodeRequirements, all nodes."""
 
     node_labels: Annotated[
         Labels,
-        Field(description="Labels that a node of the flavor has, with these values; released pods are held to them."),
+        Field(description="Labels of the flavor's nodes, with their values; released pods get them as node selector."),
     ] = Field(default_factory=dict)
     node_requirements: Annotated[
         tuple[NodeRequirement, ...],
         Field(
-            description="Requirements on node labels that must hold together, beside nodeLabels; released pods are "
-            "held to them.",
+            description="Requirements on node labels that must all hold, in addition to nodeLabels; released pods"
+            " get them as required node affinity.",
             max_length=32,
         ),
         _ATOMIC,
     ] = ()
     tolerations: Annotated[
         tuple[Toleration, ...],
-        Field(description="Tolerations that pods of the flavor are given when they are released.", max_length=32),
+        Field(description="Tolerations that pods of the flavor get when they are released.", max_length=32),
         _ATOMIC,
     ] = ()
-    capacity: Annotated[Capacity, Field(description="How the room of the flavor is known.")] = Capacity()
+    capacity: Annotated[Capacity, Field(description="How the capacity of the flavor is known.")] = Capacity()
     capacity_type: Annotated[
         Literal["OnDemand", "Spot"],
         Field(
-            description="OnDemand (default): its nodes stay. Spot: the cloud may take them back. It says how "
-            "onDemandBase and spotPercent of a ClusterQueue count the flavor, and nothing else."
+            description="OnDemand (default): its nodes stay. Spot: the cloud may take them back. This affects "
+            "only how onDemandBase and spotPercent of a ClusterQueue count the flavor."
         ),
     ] = "OnDemand"
     price: Annotated[
         Resources | None,
         Field(
-            description="What an hour costs, by resource: of a core for cpu, of a GiB for memory, ephemeral-storage "
-            "and huge pages, of one for anything else; in any currency, the same for all flavors, such as "
-            '{cpu: "0.031", memory: "0.0042"}. Rounded up to the billionth. A resource that is not listed costs '
-            "nothing. Budgets of a ClusterQueue count by it."
+            description="The price of an hour, by resource: of a core for cpu, of a GiB for memory, "
+            "ephemeral-storage and huge pages, of one unit for anything else; in one currency for all "
+            'flavors, such as {cpu: "0.031", memory: "0.0042"}. Rounded up to the billionth. A resource that is not '
+            "listed costs nothing. Budgets of ClusterQueues use these prices."
         ),
     ] = None
 
@@ -163,32 +164,35 @@ class ResourceFlavorSpec(Model):
 class ResourceFlavorColumns(Status):
     """Text for the columns of kubectl get, rounded."""
 
-    used: Annotated[ReportedText, Field(description="What is used of what there is: `cpu 12/40, memory 3Gi/64Gi`.")] = (
-        ""
-    )
+    used: Annotated[
+        ReportedText, Field(description="How much of the capacity is used: `cpu 12/40, memory 3Gi/64Gi`.")
+    ] = ""
 
 
 class ResourceFlavorStatus(Status):
-    """What Penstock sees of the flavor."""
+    """The observed state of the flavor."""
 
-    nodes: Annotated[Count, Field(description="How many nodes are of the flavor.")] = 0
+    nodes: Annotated[Count, Field(description="How many nodes the flavor has.")] = 0
     allocatable: Annotated[
         ReportedResources,
-        Field(description="What its nodes offer, summed by resource; what they may come to in mode Autoscaled."),
+        Field(
+            description="The allocatable resources of its nodes together; in mode Autoscaled, the most they may have."
+        ),
     ] = Field(default_factory=dict)
     used: Annotated[
         ReportedResources,
         Field(
-            description="What pods on its nodes take, queued by Penstock or not; in the other modes what is admitted."
+            description="What pods on its nodes request, whether of a queue or not; in the other modes, what "
+            "admitted pods request."
         ),
     ] = Field(default_factory=dict)
     free: Annotated[
         ReportedResources,
-        Field(description="What is left: allocatable without used."),
+        Field(description="What is free: allocatable minus used."),
     ] = Field(default_factory=dict)
     dry_until: Annotated[
         StrictStr | None,
-        Field(description="Until when the flavor is, or was, dry: no node came. Absent where it never was."),
+        Field(description="Until when the flavor is, or was, dry: no node came. Absent if it never was."),
         SchemaKeys(format="date-time"),
     ] = None
     columns: Annotated[ResourceFlavorColumns, Field(description="Text for kubectl get.")] = ResourceFlavorColumns()
@@ -204,12 +208,12 @@ class ResourceFlavor(Resource):
         short_name="prf",
         namespaced=False,
         columns=(
-            Column("Mode", ".spec.capacity.mode", "string", "How the room of the flavor is known"),
-            Column("Type", ".spec.capacityType", "string", "Whether its nodes stay", priority=1),
+            Column("Mode", ".spec.capacity.mode", "string", "How the capacity of the flavor is known"),
+            Column("Type", ".spec.capacityType", "string", "Whether its nodes are on-demand or spot", priority=1),
             Column("Nodes", ".status.nodes", "integer", "Nodes of the flavor"),
-            Column("Used", ".status.columns.used", "string", "What is used of what its nodes offer"),
-            Column("Dry-Until", ".status.dryUntil", "string", "Until when it is not tried", priority=1),
-            active("Whether pods can be given this flavor"),
+            Column("Used", ".status.columns.used", "string", "How much of its capacity is used"),
+            Column("Dry-Until", ".status.dryUntil", "string", "Until when the flavor is not tried", priority=1),
+            active("Whether pods can get this flavor"),
             AGE,
         ),
     )

@@ -14,22 +14,22 @@ _LIMITS_NOTHING = "must limit something: give max or perUser"
 
 
 class Limit(Model):
-    """The most of one resource, whichever flavor it is of."""
+    """The limit on one resource, over all flavors."""
 
     name: Annotated[ResourceName, Field(description="The resource, such as pods.")]
     max: Annotated[
         QuotaAmount,
         Field(
-            description="The most that admitted pods of the queue, and of all queues below it, may ask for together: "
-            'an amount, or a share, such as "40%", of what the flavors that these queues list have of it together.'
+            description="The most that admitted pods of the queue, and of all queues below it, may request together: "
+            'an amount, or a share, such as "40%", of the total of the flavors that these queues list.'
         ),
     ]
     per_user: Annotated[
         QuotaAmount | None,
         Field(
-            description="The most that those of one user may ask for together. The user is who created the pod's "
-            "controlling owner, or the pod itself, as admission saw it; pods of which nobody knows that share one "
-            "limit. Left out: no limit."
+            description="The most that pods of one user may request together. The user is who created the pod's "
+            "controlling owner, or the pod itself, as admission recorded it; pods without a record "
+            "share one limit. Left out: no limit."
         ),
     ] = None
 
@@ -40,12 +40,8 @@ class OverriddenLimit(Model):
     model_config = ConfigDict(json_schema_extra=rules(Rule("has(self.max) || has(self.perUser)", _LIMITS_NOTHING)))
 
     name: Annotated[ResourceName, Field(description="The resource, such as pods.")]
-    max: Annotated[QuotaAmount | None, Field(description="What stands in the place of the queue's max, or is one.")] = (
-        None
-    )
-    per_user: Annotated[
-        QuotaAmount | None, Field(description="What stands in the place of its perUser, or is one.")
-    ] = None
+    max: Annotated[QuotaAmount | None, Field(description="Replaces max of the queue, or sets it.")] = None
+    per_user: Annotated[QuotaAmount | None, Field(description="Replaces perUser of the queue, or sets it.")] = None
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:

@@ -21,7 +21,7 @@ _IMMUTABLE = Rule(
 
 
 class LocalQueueSpec(Model):
-    """Where the namespace's pods queue."""
+    """The ClusterQueue of this queue, and how it is used."""
 
     cluster_queue: Annotated[
         ObjectName,
@@ -31,12 +31,13 @@ class LocalQueueSpec(Model):
     stop_policy: Annotated[
         StopPolicy,
         Field(
-            description="None (default): pods of this queue are admitted. Hold: none is; what runs goes on. "
-            "HoldAndDrain: none is, and what was admitted is evicted where its owner makes it anew at no cost."
+            description="None (default): pods of this queue are admitted. Hold: none is; running pods continue. "
+            "HoldAndDrain: as Hold, and admitted pods are evicted if their owner recreates them "
+            "without counting a failure."
         ),
     ] = "None"
     fair_sharing: Annotated[
-        LocalFairSharing, Field(description="What the queue counts for among those of its ClusterQueue.")
+        LocalFairSharing, Field(description="The weight of the queue among those of its ClusterQueue.")
     ] = LocalFairSharing()
 
 
@@ -44,10 +45,11 @@ class GivenResource(Status):
     """What the ClusterQueue gives of one resource in one flavor."""
 
     name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    quota: Annotated[ReportedQuantity, Field(description="What its pods may ask for at the moment without borrowing.")]
-    used: Annotated[ReportedQuantity, Field(description="What admitted pods of all its LocalQueues ask for.")]
+    quota: Annotated[ReportedQuantity, Field(description="What its pods may request at the moment without borrowing.")]
+    used: Annotated[ReportedQuantity, Field(description="What admitted pods of all its LocalQueues request.")]
     free: Annotated[
-        ReportedQuantity, Field(description="What more may be admitted, what it may borrow at the moment included.")
+        ReportedQuantity,
+        Field(description="How much more may be admitted, including what it may borrow at the moment."),
     ]
 
 
@@ -63,40 +65,42 @@ class GivenFlavor(Status):
 class LocalQueueColumns(Status):
     """Text for the columns of kubectl get, rounded."""
 
-    used: Annotated[ReportedText, Field(description="What is used of the ClusterQueue's quota, by flavor.")] = ""
-    free: Annotated[ReportedText, Field(description="What more the ClusterQueue may admit, by flavor.")] = ""
+    used: Annotated[ReportedText, Field(description="How much of the ClusterQueue's quota is used, by flavor.")] = ""
+    free: Annotated[ReportedText, Field(description="How much more the ClusterQueue may admit, by flavor.")] = ""
 
 
 class QuotaStatus(Status):
     """What the queue's ClusterQueue gives and has free: who may read a namespace alone sees it here."""
 
     flavors: Annotated[
-        tuple[GivenFlavor, ...], Field(description="By flavor, in the order they are tried.", max_length=64), BY_NAME
+        tuple[GivenFlavor, ...],
+        Field(description="By flavor, in the order in which they are tried.", max_length=64),
+        BY_NAME,
     ] = ()
     columns: Annotated[LocalQueueColumns, Field(description="Text for kubectl get.")] = LocalQueueColumns()
 
 
 class LocalQueueStatus(Status):
-    """What the queue holds now."""
+    """The observed state of the queue."""
 
     pending: Annotated[Count, Field(description="Pods of this queue that wait.")] = 0
     reserved: Annotated[Count, Field(description="Pods of this queue that are admitted and not yet on nodes.")] = 0
     running: Annotated[Count, Field(description="Pods of this queue that are on nodes.")] = 0
     fair_sharing: Annotated[
-        PastUsageStatus | None, Field(description="What the queue has used; absent where that orders nothing.")
+        PastUsageStatus | None, Field(description="Past usage of the queue; absent if it does not affect the order.")
     ] = None
     quota: Annotated[
         QuotaStatus | None,
         Field(
-            description="What the queue's ClusterQueue gives all its LocalQueues, and has free; brought up to date at "
-            "most every 30 s. Absent where the ClusterQueue does not exist or cannot be used."
+            description="What the ClusterQueue gives to all its LocalQueues together, and what is free; updated "
+            "at most every 30 s. Absent if the ClusterQueue does not exist or cannot be used."
         ),
     ] = None
     conditions: Conditions = ()
 
 
 class LocalQueue(Resource):
-    """A namespace's door to a ClusterQueue; pods name it by the label penstock.dev/queue-name."""
+    """Gives a namespace access to a ClusterQueue; pods name it by the label penstock.dev/queue-name."""
 
     definition: ClassVar[Definition] = Definition(
         kind="LocalQueue",
@@ -109,8 +113,10 @@ class LocalQueue(Resource):
             Column("Pending", ".status.pending", "integer", "Pods that wait"),
             Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
             Column("Running", ".status.running", "integer", "Pods on nodes"),
-            Column("Quota-Used", ".status.quota.columns.used", "string", "What of the ClusterQueue's quota is used"),
-            Column("Free", ".status.quota.columns.free", "string", "What more the ClusterQueue may admit"),
+            Column(
+                "Quota-Used", ".status.quota.columns.used", "string", "How much of the ClusterQueue's quota is used"
+            ),
+            Column("Free", ".status.quota.columns.free", "string", "How much more the ClusterQueue may admit"),
             active("Whether pods of the queue are admitted"),
             AGE,
         ),

@@ -162,7 +162,7 @@ TolerationEffect = Annotated[
 ]
 TolerationSeconds = Annotated[
     StrictInt | None,
-    Field(description="How long a running pod stays after the taint came; only with NoExecute. Unset: for ever."),
+    Field(description="How long a running pod stays after the taint was added; only with NoExecute. Unset: for ever."),
     SchemaKeys(format="int64"),
 ]
 
@@ -187,7 +187,7 @@ class Toleration(Model):
     key: TolerationKey = ""
     operator: Annotated[
         Literal["Equal", "Exists"],
-        Field(description="Equal (default): key and value are the taint's. Exists: any value of the key will do."),
+        Field(description="Equal (default): key and value are the taint's. Exists: any value of the key."),
     ] = "Equal"
     value: Annotated[LabelValue, Field(description="The taint's value; empty when operator is Exists.")] = ""
     effect: TolerationEffect = ""

@@ -23,13 +23,13 @@ _NOT_EMPTY = "must have matchExpressions or matchFields, because an empty term m
 
 Weight = Annotated[
     StrictInt,
-    Field(description="How much it counts beside other preferences, from 1 to 100.", ge=1, le=100),
+    Field(description="The weight of this preference relative to others, from 1 to 100.", ge=1, le=100),
     SchemaKeys(format="int32"),
 ]
 
 
 class FieldRequirement(Model):
-    """One requirement on a field of the node; Kubernetes knows but its name."""
+    """One requirement on a field of the node; Kubernetes only supports its name."""
 
     key: Annotated[Literal["metadata.name"], Field(description="Always metadata.name.")]
     operator: Annotated[Literal["In", "NotIn"], Field(description="In or NotIn.")]
@@ -76,27 +76,27 @@ class NodeSelector(Model):
 
 
 class PreferredNodes(Model):
-    """Nodes that are better than others."""
+    """One preference for nodes."""
 
     weight: Weight
-    preference: Annotated[NodeTerm, Field(description="What the better nodes are like.")]
+    preference: Annotated[NodeTerm, Field(description="The preferred nodes.")]
 
 
 class NodeAffinity(Model):
     """To which nodes pods go."""
 
     required_during_scheduling_ignored_during_execution: Annotated[
-        NodeSelector | None, Field(description="What a node must be like.")
+        NodeSelector | None, Field(description="Requirements on nodes.")
     ] = None
     preferred_during_scheduling_ignored_during_execution: Annotated[
         tuple[PreferredNodes, ...],
-        Field(description="What a node had better be like.", max_length=_TERMS_LIMIT),
+        Field(description="Preferences for nodes.", max_length=_TERMS_LIMIT),
         _ATOMIC,
     ] = ()
 
 
 class PodTerm(Model):
-    """Pods, and how near to them."""
+    """The pods, and what counts as near."""
 
     label_selector: Annotated[LabelSelector | None, Field(description="Which pods; left out, none.")] = None
     namespaces: Annotated[
@@ -105,29 +105,30 @@ class PodTerm(Model):
         _ATOMIC,
     ] = ()
     namespace_selector: Annotated[
-        LabelSelector | None, Field(description="Their namespaces by label, beside those listed. Empty, {}: all.")
+        LabelSelector | None,
+        Field(description="Their namespaces by label, in addition to those listed. Empty, {}: all."),
     ] = None
     topology_key: Annotated[
         LabelKey,
-        Field(description="The node label of equal value that makes two nodes one place.", min_length=1),
+        Field(description="The node label: nodes with the same value are one place.", min_length=1),
     ]
 
 
 class PreferredPods(Model):
-    """Pods that are better to be near to, or far from."""
+    """One preference for being near to pods, or away from them."""
 
     weight: Weight
-    pod_affinity_term: Annotated[PodTerm, Field(description="Which pods, and how near.")]
+    pod_affinity_term: Annotated[PodTerm, Field(description="The pods, and what counts as near.")]
 
 
 class PodAffinity(Model):
     """To which pods others are near, or from which they keep away."""
 
     required_during_scheduling_ignored_during_execution: Annotated[
-        tuple[PodTerm, ...], Field(description="What must hold, each of it.", max_length=_POD_TERMS_LIMIT), _ATOMIC
+        tuple[PodTerm, ...], Field(description="Terms that must all hold.", max_length=_POD_TERMS_LIMIT), _ATOMIC
     ] = ()
     preferred_during_scheduling_ignored_during_execution: Annotated[
-        tuple[PreferredPods, ...], Field(description="What had better hold.", max_length=_POD_TERMS_LIMIT), _ATOMIC
+        tuple[PreferredPods, ...], Field(description="Preferences.", max_length=_POD_TERMS_LIMIT), _ATOMIC
     ] = ()
 
 
@@ -135,5 +136,5 @@ class Affinity(Model):
     """core/v1 Affinity."""
 
     node_affinity: Annotated[NodeAffinity | None, Field(description="To which nodes pods go.")] = None
-    pod_affinity: Annotated[PodAffinity | None, Field(description="Which pods they go near to.")] = None
-    pod_anti_affinity: Annotated[PodAffinity | None, Field(description="Which pods they keep away from.")] = None
+    pod_affinity: Annotated[PodAffinity | None, Field(description="Pods to be near to.")] = None
+    pod_anti_affinity: Annotated[PodAffinity | None, Field(description="Pods to keep away from.")] = None

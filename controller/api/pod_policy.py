@@ -17,19 +17,21 @@ from controller.api.values import Labels, Subdomain
 
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
 _COLUMNS = (
-    Column("Mode", ".spec.mode", "string", "Whether pods are changed, or only what would be changed is told"),
-    Column("Target", ".spec.target", "string", "What is changed: pods, or the templates that they are made from"),
+    Column("Mode", ".spec.mode", "string", "Whether the policy changes pods, or only reports what it would change"),
+    Column(
+        "Target", ".spec.target", "string", "What the policy changes: pods, or the templates that they are created from"
+    ),
     Column("Pods", ".status.pods", "integer", "Pods that carry the policy"),
-    active("Whether the policy works as it is written"),
-    Column("Priority", ".spec.priority", "integer", "Which of several policies goes first; none means 0"),
-    Column("On-Conflict", ".spec.onConflict", "string", "What happens where a pod says otherwise", priority=1),
+    active("Whether the policy is in effect as written"),
+    Column("Priority", ".spec.priority", "integer", "Policies with a greater priority are applied first; none means 0"),
+    Column("On-Conflict", ".spec.onConflict", "string", "What happens if a pod contradicts the policy", priority=1),
     Column("Scheduler", ".spec.schedulerName", "string", "The scheduler that pods are given", priority=1),
     AGE,
 )
 
 
 class PodSchedulingPolicySpec(Model):
-    """Which pods are given what when they are created."""
+    """The pods that the policy selects, and what it adds to them."""
 
     pod_selector: Annotated[
         LabelSelector | None,
@@ -39,8 +41,8 @@ class PodSchedulingPolicySpec(Model):
     priority: Annotated[
         StrictInt,
         Field(
-            description="Greater goes first, then the name decides; cluster-wide policies go before namespaced ones. "
-            "Of two that contradict each other the first wins.",
+            description="Policies with a greater priority are applied first, then by name; cluster-wide policies "
+            "come before namespaced ones. Of two policies that contradict each other, the first wins.",
             ge=-1_000_000_000,
             le=1_000_000_000,
         ),
@@ -49,33 +51,35 @@ class PodSchedulingPolicySpec(Model):
     on_conflict: Annotated[
         Literal["PodWins", "Reject"],
         Field(
-            description="Where the pod, or a policy before this one, says otherwise. PodWins (default): that part of "
-            "this policy is left out, with a warning. Reject: the pod is refused."
+            description="What happens if the pod, or a policy before this one, contradicts this policy. PodWins "
+            "(default): that part of this policy is left out, with a warning. Reject: the pod is "
+            "refused."
         ),
     ] = "PodWins"
     mode: Annotated[
         Literal["Enforce", "Warn", "Audit"],
         Field(
-            description="Enforce (default): pods are changed. Warn: whoever creates one is told what would be changed. "
-            "Audit: only the audit log and the metrics are told."
+            description="Enforce (default): pods are changed. Warn: whoever creates a pod gets a warning that "
+            "says what would be changed. Audit: only the audit log and the metrics report it."
         ),
     ] = "Enforce"
     target: Annotated[
         Literal["Pods", "PodTemplates"],
         Field(
-            description="Pods (default): pods are changed when they are created, whoever makes them. PodTemplates: the "
+            description="Pods (default): pods are changed when they are created, whoever creates them. "
+            "PodTemplates: the "
             "templates in Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs and "
             "CronJobs are changed when they are written, by their own labels; pods without a template are not."
         ),
     ] = "Pods"
     node_selector: Annotated[
-        Labels, Field(description="Labels that the node must have; each is added where the pod has no such key.")
+        Labels, Field(description="Labels that the node must have; each is added if the pod does not have the key.")
     ] = Field(default_factory=dict)
     node_name: Annotated[
         Subdomain | None,
         Field(
-            description="The node, past the scheduler. A pod that waits at a gate is given a required node affinity "
-            "on the node's name instead."
+            description="The node; kube-scheduler is bypassed. A pod with a scheduling gate gets a required node "
+            "affinity to the node's name instead."
         ),
     ] = None
     scheduler_name: Annotated[
@@ -92,7 +96,7 @@ class PodSchedulingPolicySpec(Model):
 
 
 class ClusterPodSchedulingPolicySpec(PodSchedulingPolicySpec):
-    """Which pods of which namespaces are given what when they are created."""
+    """The pods that the policy selects, and what it adds to them."""
 
     namespace_selector: Annotated[
         LabelSelector | None,
@@ -102,14 +106,14 @@ class ClusterPodSchedulingPolicySpec(PodSchedulingPolicySpec):
 
 
 class PodSchedulingPolicyStatus(Status):
-    """What Penstock sees of the policy."""
+    """The observed state of the policy."""
 
-    pods: Annotated[Count, Field(description="How many pods there are now, ended ones too, that carry the policy.")] = 0
+    pods: Annotated[Count, Field(description="How many existing pods, including ended ones, carry the policy.")] = 0
     conditions: Conditions = ()
 
 
 class PodSchedulingPolicy(Resource):
-    """What pods of this namespace are told about where to run when they are created."""
+    """Where pods of this namespace run; added to the pods when they are created."""
 
     definition: ClassVar[Definition] = Definition(
         kind="PodSchedulingPolicy",
@@ -127,7 +131,7 @@ class PodSchedulingPolicy(Resource):
 
 
 class ClusterPodSchedulingPolicy(Resource):
-    """What pods of many namespaces are told about where to run when they are created."""
+    """Where pods of many namespaces run; added to the pods when they are created."""
 
     definition: ClassVar[Definition] = Definition(
         kind="ClusterPodSchedulingPolicy",

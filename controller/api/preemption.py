@@ -16,7 +16,7 @@ _INT32 = 2**31
 
 
 class BorrowWithinCohort(Model):
-    """Preemption by a workload that borrows then itself."""
+    """Preemption by a workload that borrows afterwards."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -31,14 +31,15 @@ class BorrowWithinCohort(Model):
     policy: Annotated[
         Literal["Never", "LowerPriority"],
         Field(
-            description="Never (default): a workload preempts pods of other queues only where it stays within its "
-            "queue's own quota then. LowerPriority: it may borrow, and preempts those of lower priority."
+            description="Never (default): a workload preempts pods of other queues only if it then stays within "
+            "its queue's own quota. LowerPriority: it may borrow, and preempts pods of lower "
+            "priority."
         ),
     ] = "Never"
     max_priority_threshold: Annotated[
         StrictInt | None,
         Field(
-            description="Of those only pods up to this priority. Left out: all of lower priority.",
+            description="Only pods up to this priority are preempted. Left out: all of lower priority.",
             ge=-_INT32,
             le=_INT32 - 1,
         ),
@@ -67,25 +68,26 @@ class Preemption(Model):
     within_cluster_queue: Annotated[
         Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"],
         Field(
-            description="Whom of its own queue a workload preempts that finds no quota or room: Never (default) "
-            "anybody; LowerPriority; LowerOrNewerEqualPriority, those too whose work is younger."
+            description="Which pods of its own queue a workload preempts when it finds no quota or room: Never "
+            "(default): none; LowerPriority: those of lower priority; LowerOrNewerEqualPriority: also"
+            " newer ones of the same priority."
         ),
     ] = "Never"
     reclaim_within_cohort: Annotated[
         Literal["Never", "LowerPriority", "Any"],
         Field(
-            description="Whom of the queues that share a parent, at any height, and have borrowed: Never (default) "
-            "anybody; LowerPriority; Any."
+            description="Which pods of other queues of the tree that have borrowed are preempted: Never "
+            "(default): none; LowerPriority: those of lower priority; Any: all."
         ),
     ] = "Never"
     borrow_within_cohort: Annotated[
-        BorrowWithinCohort, Field(description="Preemption by a workload that borrows then itself.")
+        BorrowWithinCohort, Field(description="Preemption by a workload that borrows afterwards.")
     ] = BorrowWithinCohort()
     minimum_runtime: Annotated[
         DurationText | None,
         Field(
-            description="For how long after its start a pod of this queue is spared, such as 10m, at most 744h. Left "
-            "out: not at all."
+            description="How long after its start a pod of this queue is not preempted, such as 10m, at most "
+            "744h. Left out: it may be preempted at once."
         ),
     ] = None
 

@@ -64,23 +64,23 @@ class ResourceQuota(Model):
     nominal_quota: Annotated[
         QuotaAmount,
         Field(
-            description="What the queue owns: the most that admitted pods may ask for together without borrowing. "
-            'Zero: only what can be borrowed from the tree. A percentage, such as "40%", is of what the flavor has: of '
-            "its nodes in mode Nodes, of its sums in mode Static, rounded down."
+            description="What the queue owns: the most that admitted pods may request together without borrowing. "
+            'Zero: only what can be borrowed from the tree. A percentage, such as "40%", is a share of the flavor: of '
+            "its nodes in mode Nodes, of its sums in mode Static; rounded down."
         ),
     ]
     borrowing_limit: Annotated[
         QuotaAmount | None,
         Field(
-            description="The most beyond nominalQuota that may be borrowed through the parent; a percentage as there. "
-            "Left out: no limit. Only with a parent."
+            description="The most beyond nominalQuota that may be borrowed through the parent; percentages as in "
+            "nominalQuota. Left out: no limit. Only with a parent."
         ),
     ] = None
     lending_limit: Annotated[
         QuotaAmount | None,
         Field(
-            description="The most of nominalQuota, and of what queues below lend, that others may borrow while it is "
-            "free; a percentage as there. Left out: all of it. Only with a parent."
+            description="The most of nominalQuota, and of what queues below lend, that others may borrow while it"
+            " is free; percentages as in nominalQuota. Left out: all of it. Only with a parent."
         ),
     ] = None
 
@@ -98,9 +98,10 @@ class FlavorQuotas(Model):
     fallback_after: Annotated[
         DurationText | None,
         Field(
-            description="For how long, from its creation, a workload waits for quota and room in this flavor and those "
-            "before it until the flavors behind are tried too: such as 10m or 1h30m, at most 744h. One that can never "
-            "run in this flavor does not wait. Left out: it does not wait. Not for the last flavor."
+            description="How long, from its creation, a workload waits for quota and room in this flavor and "
+            "those before it; after that, later flavors are also tried. Such as 10m or 1h30m, at most"
+            " 744h. A workload that can never run in this flavor does not wait. Left out: it does not"
+            " wait. Not for the last flavor."
         ),
     ] = None
 
@@ -111,16 +112,16 @@ class FlavorFungibility(Model):
     when_can_borrow: Annotated[
         Literal["MayStopSearch", "TryNextFlavor"],
         Field(
-            description="MayStopSearch (default): it borrows, since the order of flavors comes first. TryNextFlavor: "
-            "it takes the first flavor of those for which it borrows least."
+            description="MayStopSearch (default): it borrows, since the order of flavors comes first. "
+            "TryNextFlavor: it takes the first of the flavors in which it borrows least."
         ),
     ] = "MayStopSearch"
     when_can_preempt: Annotated[
         Literal["TryNextFlavor", "MayStopSearch"],
         Field(
-            description="TryNextFlavor (default): it takes a later flavor that has quota and room, and nobody is "
-            "preempted. MayStopSearch: others are preempted in the first flavor where that lets it in, though a later "
-            "one has quota and room. Only with preemption."
+            description="TryNextFlavor (default): it takes a later flavor that has quota and room, and no "
+            "workload is preempted. MayStopSearch: it preempts others in the first flavor in which it"
+            " fits then, even if a later flavor has quota and room. Only with preemption."
         ),
     ] = "TryNextFlavor"
 
@@ -132,30 +133,31 @@ class QueueFlavors(Model):
         tuple[FlavorQuotas, ...],
         Field(
             description="The flavors that the queue may use, in order of preference: the first with quota and room "
-            "is taken. Of a parent: what it owns beside the queues below it. A queue that takes pods has at least one.",
+            "is taken. For a parent: what it owns in addition to the queues below it. A queue that takes pods has"
+            " at least one.",
             max_length=16,
         ),
         unique_names("flavor"),
         BY_NAME,
     ] = ()
     flavor_fungibility: Annotated[
-        FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
+        FlavorFungibility, Field(description="When a workload takes a later flavor than the first that it could have.")
     ] = FlavorFungibility()
     flavor_mode: Annotated[
         Literal["Ordered", "Any"],
         Field(
-            description="Ordered (default): a pod gets the first flavor with quota and room. Any: all flavors with "
-            "quota and room are open to it, the earlier are preferred, and kube-scheduler chooses. It holds quota of "
-            "all of them until it is on a node, then of that node's flavor alone. They must differ in the value of "
-            "one of their nodeLabels."
+            description="Ordered (default): a pod gets the first flavor with quota and room. Any: it may use all "
+            "flavors with quota and room, prefers the earlier ones, and kube-scheduler chooses. It "
+            "holds quota of all of them until it is on a node, then only of that node's flavor. The "
+            "flavors must differ in the value of one of their nodeLabels."
         ),
     ] = "Ordered"
     pin: Annotated[
         Literal["Prefer", "None"],
         Field(
-            description="Whether a released pod prefers the node on which room was planned for it. Prefer (default): "
-            "by a weight of 100, so that gangs find the room that was counted. None: kube-scheduler chooses by its own "
-            "scores; the room stays kept until it has."
+            description="Whether a released pod prefers the node on which room was planned for it. Prefer "
+            "(default): with weight 100, so that gangs find the room that was planned. None: "
+            "kube-scheduler chooses by its own scores; the planned room is kept until then."
         ),
     ] = "Prefer"
     on_demand_base: Annotated[
@@ -172,8 +174,8 @@ class QueueFlavors(Model):
         StrictInt | None,
         Field(
             description="Of its admitted pods beyond onDemandBase, the most that may be on flavors of capacityType "
-            "Spot, in percent, rounded down to whole pods. Who finds the spot flavors closed by that tries the others "
-            "at once. Left out: 100.",
+            "Spot, in percent, rounded down to whole pods. A workload that this keeps off spot tries the other "
+            "flavors at once. Left out: 100.",
             ge=0,
             le=100,
         ),

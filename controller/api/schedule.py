@@ -132,16 +132,14 @@ class OverriddenQuota(Model):
         StrictStr,
         Field(description="The resource; one that the queue lists for this flavor.", min_length=1, max_length=317),
     ]
-    nominal_quota: Annotated[
-        QuotaAmount | None, Field(description="What stands in the place of the queue's nominalQuota.")
-    ] = None
+    nominal_quota: Annotated[QuotaAmount | None, Field(description="Replaces the nominalQuota of the queue.")] = None
     borrowing_limit: Annotated[
         QuotaAmount | None,
-        Field(description="What stands in the place of its borrowingLimit, or is one. Only with a parent."),
+        Field(description="Replaces the borrowingLimit, or sets one. Only with a parent."),
     ] = None
     lending_limit: Annotated[
         QuotaAmount | None,
-        Field(description="What stands in the place of its lendingLimit, or is one. Only with a parent."),
+        Field(description="Replaces the lendingLimit, or sets one. Only with a parent."),
     ] = None
 
     @model_validator(mode="after")
@@ -164,7 +162,7 @@ class OverriddenFlavor(Model):
 
 
 class ScheduleWindow(Model):
-    """A time that comes again and again, and what the queue is while it lasts."""
+    """A recurring time, and what it overrides while it lasts."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -185,19 +183,19 @@ class ScheduleWindow(Model):
     start: Annotated[
         CronText,
         Field(
-            description="When the window opens, as the clocks of timeZone show it: a cron of five fields, as a CronJob "
-            "has it. A time that is skipped when clocks are moved comes right after the gap; one that is repeated "
-            "comes once, the first time."
+            description="When the window opens, in timeZone: a cron expression of five fields, as of a CronJob. "
+            "If clocks skip this time, the window opens right after the gap; if they repeat it, the "
+            "window opens only the first time."
         ),
     ]
     duration: Annotated[
         DurationText,
         Field(
-            description="For how long it stays open, in time that passes, whatever clocks show: such as 8h, 90m or "
-            "1h30m, at most 744h. A start while it is open prolongs it."
+            description="How long the window stays open, in elapsed time, whatever clocks show: such as 8h, 90m "
+            "or 1h30m, at most 744h. A start while it is open prolongs it."
         ),
     ]
-    time_zone: Annotated[ZoneName, Field(description="The IANA time zone that start is read in. Default: UTC.")] = "UTC"
+    time_zone: Annotated[ZoneName, Field(description="The IANA time zone of start. Default: UTC.")] = "UTC"
     flavors: Annotated[
         tuple[OverriddenFlavor, ...],
         Field(description="Quotas while the window is open; what is not listed stays as it is.", max_length=16),
@@ -212,16 +210,14 @@ class ScheduleWindow(Model):
     ] = ()
     stop_policy: Annotated[
         StopPolicy | None,
-        Field(
-            description="Stands in the place of the queue's stopPolicy while the window is open. Left out: no change."
-        ),
+        Field(description="Replaces the stopPolicy of the queue while the window is open. Left out: no change."),
     ] = None
     on_close: Annotated[
         Literal["Keep", "Drain"],
         Field(
-            description="Keep (default): when the window closes, what was admitted in it goes on to its end. Drain: as "
-            "long as it is closed, what the queue uses beyond its quotas and limits is evicted, as with "
-            "reclaimOverQuota, and a Hold that the window lifts is a HoldAndDrain."
+            description="Keep (default): when the window closes, pods that were admitted in it run to their end. "
+            "Drain: while it is closed, pods beyond the queue's quotas and limits are evicted, as "
+            "with reclaimOverQuota, and a Hold that the window lifts acts as HoldAndDrain."
         ),
     ] = "Keep"
 
@@ -242,7 +238,7 @@ class ScheduleStatus(Status):
     ] = ()
     next_change: Annotated[
         StrictStr | None,
-        Field(description="When the next window opens or closes. Absent where none does in the time that is foreseen."),
+        Field(description="When the next window opens or closes. Absent if no change is due."),
         SchemaKeys(format="date-time"),
     ] = None
     opens: Annotated[tuple[ObjectName, ...], Field(description="Windows that open at nextChange."), *_WINDOW_NAMES] = ()

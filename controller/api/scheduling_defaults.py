@@ -55,7 +55,7 @@ class DefaultAffinity(Affinity):
 
 
 class Defaults(Model):
-    """What pods are given that use nothing of the kind. It is allowed too."""
+    """What pods get if they have nothing of the kind. It is allowed too."""
 
     scheduler_name: Annotated[
         Subdomain | None, Field(description="For pods that name no scheduler, or default-scheduler.")

@@ -49,7 +49,7 @@ class ExpressionForm(Model):
 
 
 class FieldForm(Model):
-    """Requirements on a field of the node; Kubernetes knows but its name."""
+    """Requirements on a field of the node; Kubernetes only supports its name."""
 
     keys: Annotated[
         tuple[Literal["metadata.name"], ...] | None,
@@ -81,14 +81,14 @@ FieldForms = Annotated[
 
 
 class TermForm(Model):
-    """Requirements that pods may make, in any combination."""
+    """Requirements that pods may have, in any combination."""
 
     match_expressions: ExpressionForms | None = None
     match_fields: FieldForms | None = None
 
 
 class RequiredTermForm(Model):
-    """Requirements each of which a term of a pod has to make."""
+    """Requirements, all of which a term of a pod must have."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(Rule("has(self.matchExpressions) || has(self.matchFields)", _SAYS_NOTHING))
@@ -128,7 +128,7 @@ class RequiredNodeForms(Model):
     node_selector_terms: Annotated[
         tuple[RequiredTermForm, ...] | None,
         Field(
-            description="Alternatives, one of which must hold. Left out: anything will do.",
+            description="Alternatives, one of which must hold. Left out: anything is accepted.",
             min_length=1,
             max_length=_TERMS_LIMIT,
         ),
@@ -166,10 +166,10 @@ class PodParts(Model):
     """Affinity to other pods, or from them. Empty, {}: both parts, of which a pod must use one where it is required."""
 
     required_during_scheduling_ignored_during_execution: Annotated[
-        AnyTerms | None, Field(description="What must hold. Written {}.")
+        AnyTerms | None, Field(description="Requirements. Written {}.")
     ] = None
     preferred_during_scheduling_ignored_during_execution: Annotated[
-        AnyTerms | None, Field(description="What had better hold. Written {}.")
+        AnyTerms | None, Field(description="Preferences. Written {}.")
     ] = None
 
 

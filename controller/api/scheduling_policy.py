@@ -48,10 +48,10 @@ class Allowed(Model):
     """What pods may use besides."""
 
     scheduler_names: Annotated[
-        Names | None, Field(description="Schedulers. Left out: the default one alone. Empty: all.")
+        Names | None, Field(description="Schedulers. Left out: only default-scheduler. Empty: all.")
     ] = None
     priority_class_names: Annotated[
-        Names | None, Field(description="PriorityClasses. Left out: the global default alone. Empty: all.")
+        Names | None, Field(description="PriorityClasses. Left out: only the global default. Empty: all.")
     ] = None
     runtime_class_names: Annotated[
         Names | None,
@@ -81,20 +81,21 @@ class Allowed(Model):
 
 
 class SchedulingPolicySpec(Model):
-    """What pods of accounts that may use this policy must, may and by default do say about where to run."""
+    """What pods of accounts that may use this policy must have, may have and get by default."""
 
     model_config = ConfigDict(json_schema_extra=rules(*OWN_VALUES_RULES, *DEFAULT_FORM_RULES))
 
     mode: Annotated[
         Literal["Enforce", "Warn", "Audit"],
         Field(
-            description="Enforce (default): pods are given the defaults, or refused. Warn: whoever creates one is told "
-            "what would be done. Audit: only the audit log and the metrics are told."
+            description="Enforce (default): pods are given the defaults, or refused. Warn: whoever creates a pod "
+            "gets a warning that says what would be done. Audit: only the audit log and the metrics "
+            "report it."
         ),
     ] = "Enforce"
     required: Annotated[Required | None, Field(description="What pods must use.")] = None
     allowed: Annotated[Allowed | None, Field(description="What pods may use.")] = None
-    default: Annotated[Defaults | None, Field(description="What pods are given that use nothing of the kind.")] = None
+    default: Annotated[Defaults | None, Field(description="What pods get if they have nothing of the kind.")] = None
 
     @model_validator(mode="after")
     def _gives_what_it_allows(self) -> Self:
@@ -103,16 +104,16 @@ class SchedulingPolicySpec(Model):
 
 
 class SchedulingPolicyStatus(Status):
-    """What Penstock sees of the policy."""
+    """The observed state of the policy."""
 
     pods: Annotated[
-        Count, Field(description="How many pods there are now, ended ones too, that the policy has changed.")
+        Count, Field(description="How many existing pods, including ended ones, the policy has changed.")
     ] = 0
     conditions: Conditions = ()
 
 
 class SchedulingPolicy(Resource):
-    """What pods must, may and by default do say about where to run, for accounts that may `use` the policy."""
+    """What pods must have, may have and get by default for where they run; for accounts that may `use` the policy."""
 
     definition: ClassVar[Definition] = Definition(
         kind="SchedulingPolicy",
@@ -120,9 +121,14 @@ class SchedulingPolicy(Resource):
         short_name="schedpol",
         namespaced=False,
         columns=(
-            Column("Mode", ".spec.mode", "string", "Whether pods are changed and refused, or only told about"),
+            Column(
+                "Mode",
+                ".spec.mode",
+                "string",
+                "Whether the policy changes and refuses pods, or only reports what it would do",
+            ),
             Column("Pods", ".status.pods", "integer", "Pods that the policy has changed"),
-            active("Whether the policy is valid; one that is not gives and allows nothing"),
+            active("Whether the policy is valid; an invalid one has no effect"),
             AGE,
         ),
         is_label_value=False,

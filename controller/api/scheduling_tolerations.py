@@ -80,7 +80,7 @@ class DefaultToleration(Model):
     key: TolerationKey = ""
     operator: Annotated[
         Literal["Equal", "Exists"],
-        Field(description="Equal (default): key and value are the taint's. Exists: any value of the key will do."),
+        Field(description="Equal (default): key and value are the taint's. Exists: any value of the key."),
     ] = "Equal"
     values: Annotated[
         tuple[LabelValue, ...],

@@ -19,28 +19,26 @@ class WorkloadPriorityClassSpec(Model):
         StrictInt,
         Field(
             description=(
-                "The priority in the queue of pods that name this class, in place of that of their PriorityClass: the "
-                "greater goes first. A change moves those that wait."
+                "The priority in queues of pods that name this class, instead of that of their PriorityClass; "
+                "greater values go first. A change also applies to waiting pods."
             ),
             ge=_LOWEST,
             le=_HIGHEST,
         ),
         SchemaKeys(format="int32"),
     ]
-    description: Annotated[
-        str, Field(description="What the class is for, for people who choose one.", max_length=1024)
-    ] = ""
+    description: Annotated[str, Field(description="What the class is for.", max_length=1024)] = ""
 
 
 class WorkloadPriorityClassStatus(Status):
-    """Who goes by the class now."""
+    """The observed state of the class."""
 
-    pending: Annotated[Count, Field(description="Pods that wait and name the class.")] = 0
+    pending: Annotated[Count, Field(description="Waiting pods that name the class.")] = 0
     conditions: Conditions = ()
 
 
 class WorkloadPriorityClass(Resource):
-    """A priority that only orders in the queue; pods name it by the label penstock.dev/priority-class."""
+    """A priority that only affects the order in queues; pods name it by the label penstock.dev/priority-class."""
 
     definition: ClassVar[Definition] = Definition(
         kind="WorkloadPriorityClass",
@@ -48,9 +46,9 @@ class WorkloadPriorityClass(Resource):
         short_name="pwpc",
         namespaced=False,
         columns=(
-            Column("Value", ".spec.value", "integer", "The priority in the queue; the greater goes first"),
-            Column("Pending", ".status.pending", "integer", "Pods that wait and name the class"),
-            active("Whether pods that name the class are ordered by it"),
+            Column("Value", ".spec.value", "integer", "The priority in the queue; greater values go first"),
+            Column("Pending", ".status.pending", "integer", "Waiting pods that name the class"),
+            active("Whether the class is in effect"),
             Column("Description", ".spec.description", "string", "What the class is for", priority=1),
             AGE,
         ),

@@ -116,7 +116,10 @@ def _about(rule: dict[str, Any], part: str = "") -> str:
     """What a rule asks for, with the field that it is about."""
     field = f"{part}{rule.get('fieldPath', '')}" if part else ""
     message = rule["message"].rstrip(".")
-    return f"`{field}`: {message}" if field else f"{message[:1].upper()}{message[1:]}"
+    if field:
+        return f"`{field}`: {message}"
+    # a rule about another field begins with that field's name
+    return message if "fieldPath" in rule else f"{message[:1].upper()}{message[1:]}"
 
 
 def _columns(version: dict[str, Any]) -> str:

@@ -91,7 +91,7 @@ async def test_the_quickstart_shows_two_pods_that_wait(cluster: Cluster, client:
         await reader.kubectl(["apply", "-f", "config/samples/quickstart.yaml"])
 
         async def two_wait() -> bool:
-            listed = orjson.loads(await client.get("/api/v1/namespaces/team-a/pods"))["items"]
+            listed = orjson.loads(await client.get("/api/v1/namespaces/quickstart/pods"))["items"]
             reasons = [
                 one["reason"]
                 for pod in listed
