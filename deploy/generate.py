@@ -54,6 +54,8 @@ _OWN_ENVIRONMENT = {
     }
 }
 """What of the environment that a component brings is a value of its own."""
+_UNPRIVILEGED = {"dashboard"}
+"""Programs that may wait for room like any other pod."""
 _ARGUMENT = "/spec/template/spec/containers/0/args/-"
 _ENVIRONMENT = "/spec/template/spec/containers/0/env"
 _FOLLOWED = {"controller": {("add", _ARGUMENT), ("add", _ENVIRONMENT)}, "webhook": {("add", _ARGUMENT)}}
@@ -122,7 +124,8 @@ def _templated(path: Path, text: str) -> str:
         case ("guards" | "warnings", _):
             return _everywhere(text)  # no registration: the webhook's failurePolicy must not make it refuse anything
         case ("components", name, _):
-            return _guarded(condition(name), _registration(_everywhere(text)))
+            special = _deployment(path, _everywhere(text)) if path.stem == name else _registration(_everywhere(text))
+            return _guarded(condition(name), special)
         case _:
             return _registration(_everywhere(text))
 
@@ -176,7 +179,6 @@ def _deployment(path: Path, text: str) -> str:
     priority = "{{- with .Values.priorityClassName }}\n      priorityClassName: {{ . | quote }}\n{{- end }}\n"
     rules = [
         (r"(?<=\n)  replicas: \d+\n", f"  replicas: {{{{ {values}.replicas }}}}\n"),
-        (r"(?<=\n)      priorityClassName: .+\n", priority),
         (r"(?<=\n)      containers:\n", f"{placement}      containers:\n"),
         (r"(?<= image: )penstock:\S+", '{{ include "penstock.image" . | quote }}'),
         (r"(?<= imagePullPolicy: )\w+", "{{ .Values.image.pullPolicy }}"),
@@ -184,6 +186,8 @@ def _deployment(path: Path, text: str) -> str:
         (r"(?<=\n)          resources:\n(            .*\n)+", resources),
         (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}{_environment(path.stem)}          ports:\n"),
     ]
+    if path.stem not in _UNPRIVILEGED:
+        rules.append((r"(?<=\n)      priorityClassName: .+\n", priority))
     rules += [(pattern, f"{{{{ {values}.{value} }}}}") for pattern, value in _OWN_ARGUMENTS.get(path.stem, {}).items()]
     for pattern, replacement in rules:
         text, count = re.subn(pattern, replacement, text)

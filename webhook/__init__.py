@@ -2,12 +2,12 @@
 
 And what happens to a pod template when it is written.
 
-Pure: `steps`, `checks`, and what they work with, `pods` and `reviews`. Edge: `server`, `tls`, `world`, `metrics`,
+Pure: `steps`, `checks`, and what they work with, `pods` and `reviews`. Edge: `server`, `world`, `metrics`,
 `app`. Uses what `controller` shares, no more.
 
 What is changed where:
 
 - what happens to a pod at create: a step in `webhook/steps/`, joined in `webhook/steps/chain.CHAIN`
 - what is refused at create or update: a check in `webhook/checks/`, joined in `webhook/checks/chain`
-- who may connect to the webhook: `webhook/tls`; `config/components/network-policy`
+- who may connect to the webhook: `controller/telemetry/tls`; `config/components/network-policy`
 """

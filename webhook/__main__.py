@@ -13,9 +13,9 @@ from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.options import connection_options
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
+from controller.telemetry.tls import Certificate, CertificateError
 from webhook.app import run
 from webhook.settings import Settings
-from webhook.tls import Certificate, CertificateError
 
 
 def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -9,10 +9,10 @@ from functools import partial
 from controller.kube import config
 from controller.kube.client import Client
 from controller.telemetry import http, logs
+from controller.telemetry.tls import Certificate
 from webhook.metrics import WebhookMetrics
 from webhook.server import admission
 from webhook.settings import Settings
-from webhook.tls import Certificate
 from webhook.world import sources
 from webhook.world.account_policies import AccountPolicies
 from webhook.world.cluster import ClusterLookups

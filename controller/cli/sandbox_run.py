@@ -35,8 +35,7 @@ def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     type=click.Choice(features.names()),
     metavar="NAME",
     callback=_components,
-    help="What to enable besides queues and the visibility API; repeatable. "
-    f"One of {', '.join(features.usable())}.",
+    help=f"What to enable besides queues and the visibility API; repeatable. One of {', '.join(features.usable())}.",
 )
 @click.option(
     "--gate",

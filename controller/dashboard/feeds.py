@@ -118,12 +118,11 @@ class Feeds:
 
     async def _keep(self, key: tuple[str, str, str], viewer: Viewer, feed: Feed) -> None:
         try:
-            async with viewer.in_use():
-                while feed.is_wanted:
-                    began = clock.monotonic()
-                    await feed.ask(viewer)
-                    self._tell()
-                    await asyncio.sleep(max(feed.question.pause, clock.monotonic() - began))
+            while feed.is_wanted:
+                began = clock.monotonic()
+                await feed.ask(viewer)
+                self._tell()
+                await asyncio.sleep(max(feed.question.pause, clock.monotonic() - began))
         finally:
             del self._feeds[key]
 

@@ -18,7 +18,7 @@ from controller.dashboard.parts import part
 from controller.dashboard.pod_table import WrongTable
 from controller.dashboard.problems import Problem, problem
 from controller.dashboard.protection import add_headers, of_own_site, only_for
-from controller.dashboard.viewers import Viewer, Viewers
+from controller.dashboard.viewers import WHO_AM_I, Viewer, Viewers
 from controller.extension_api.paths import ROOT
 from controller.extension_api.queueing.usage_reports import CLUSTER_KIND as CLUSTER_USAGE
 from controller.extension_api.queueing.usage_reports import CLUSTER_PLURAL as CLUSTER_USAGE_PLURAL
@@ -30,17 +30,17 @@ from controller.kube.errors import KubeError
 from controller.telemetry.http import Address
 
 _CREATION_SECONDS: Final = 60.0
-_WHO_AM_I: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _MOST_PARTS: Final = 8
 _BODY_BYTES: Final = 2**20
 
 
 class Session(Struct, frozen=True, rename="camel"):
-    """Who looks at which cluster; `namespace` is the one to look at first where they may not see all."""
+    """Who looks at which cluster; `namespace` is the one of the kubeconfig. `ends`: they can sign out."""
 
     user: str
     cluster: str
     namespace: str
+    ends: bool
 
 
 class Dashboard:
@@ -86,10 +86,10 @@ class Dashboard:
         """Return what asks who it is first, and answers faults as what the page shows."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            viewer = await self._viewers.of(request)
-            if viewer is None:
-                return _json({"signIn": self._viewers.sign_in}, 401)
             try:
+                viewer = await self._viewers.of(request)
+                if viewer is None:
+                    return _json({"signIn": self._viewers.sign_in}, 401)
                 return await handler(request, viewer)
             except WrongTable as error:
                 return _json({"problem": Problem("wrongAddress", str(error))}, 400)
@@ -100,10 +100,9 @@ class Dashboard:
         return handle
 
     async def _session(self, _: web.Request, viewer: Viewer) -> web.Response:
-        kind = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        answer: Mapping[str, Any] = msgspec.json.decode(await viewer.client.post(_WHO_AM_I, kind))
+        answer: Mapping[str, Any] = msgspec.json.decode(await viewer.client.post(*WHO_AM_I))
         user = str(answer["status"]["userInfo"].get("username", ""))
-        return _json(Session(user, self._cluster, self._namespace))
+        return _json(Session(user, self._cluster, self._namespace, self._viewers.sign_in.kind == "token"))
 
     def _live(self, feeds: Feeds) -> Callable[[web.Request, Viewer], Awaitable[web.StreamResponse]]:
         async def live(request: web.Request, viewer: Viewer) -> web.StreamResponse:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from aiohttp import web
 from msgspec import Struct
 
 from controller.kube.client import Client
+
+WHO_AM_I: Final = (
+    "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
+)
+"""The path and the body by which the apiserver says whose credentials these are; everybody may ask."""
 
 
 class SignIn(Struct, frozen=True, rename="camel"):
@@ -18,22 +23,12 @@ class SignIn(Struct, frozen=True, rename="camel"):
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
 class Viewer:
     """Somebody who looks: `key` is the same for the same credentials and tells nothing of them."""
 
-    def __init__(self, key: str, client: Client) -> None:
-        self.key = key
-        self.client = client
-        self.uses = 0
-
-    @asynccontextmanager
-    async def in_use(self) -> AsyncIterator[None]:
-        """Keep the connections open while the block runs."""
-        self.uses += 1
-        try:
-            yield
-        finally:
-            self.uses -= 1
+    key: str
+    client: Client
 
 
 class Viewers(Protocol):

@@ -82,6 +82,12 @@ class Client:
             await self._session.close()
             self._session = None
 
+    def on_behalf(self, authorization: Callable[[], Awaitable[str]]) -> Client:
+        """Return a client with other credentials over the same connections; it is of use as long as this one is."""
+        other = Client(replace(self._connection, authorization=authorization), user_agent=self._user_agent)
+        other._session = self._session
+        return other
+
     async def get(
         self,
         path: str,

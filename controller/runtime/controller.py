@@ -72,22 +72,23 @@ class Controller:
         decode = decode or PodDecoder()
         instance = f"{platform.node()}-{os.getpid()}"
         self._events = EventLane(client, metrics, instance=instance)
-        self._book = forecasts
-        self._are_visible = are_visible
+        self._book, self._are_visible = forecasts, are_visible
         self._notifications = self._notification_lane(notifications, forecasts if forecast_share else None)
-        self._forecasts = forecast_lane(
-            cache, metrics, forecasts, share=forecast_share, wanted=self._are_read, on_round=self._record_plans
-        )
+        self._forecasts = self._forecast_lane(forecast_share)
         self._executor = self._new_executor(decode, identity=identity, held=held, workers=workers)
         self._evictions = EvictionLane(client, cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake)
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics, recorder)
         self._conditions = self._condition_lane(decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
-        self._history = None if history is None else HistoryLane(self._cache, history, metrics)
+        self._history = None if history is None else HistoryLane(cache, history, metrics)
         self._watches = Watches(client, self._cache, metrics, written, decode=decode, pods=self._pods())
 
     def _notification_lane(self, file: Path | None, forecasts: StartForecasts | None) -> NotificationLane | None:
         return None if file is None else NotificationLane(self._cache, file, self._metrics, forecasts)
+
+    def _forecast_lane(self, share: float) -> ForecastLane | None:
+        wanted, on_round = self._are_read, self._record_plans
+        return forecast_lane(self._cache, self._metrics, self._book, share=share, wanted=wanted, on_round=on_round)
 
     def _are_read(self) -> bool:
         """Whether anybody reads forecasts now."""

@@ -5,7 +5,7 @@ import { Link, Route, Switch, useRoute } from "wouter";
 import { Loading, ProblemNote } from "./parts/notes";
 import { Scope } from "./parts/scope";
 import { Theme } from "./parts/theme";
-import { SessionContext, useEntrance } from "./session";
+import { SessionContext, useEntrance, useSession } from "./session";
 import { SignInView } from "./views/signIn";
 
 const Overview = lazy(() => import("./views/overview"));
@@ -43,13 +43,13 @@ export function App() {
     case "in":
       return (
         <SessionContext value={entrance.session}>
-          <Frame />
+          <Frame onSignedOut={ask} />
         </SessionContext>
       );
   }
 }
 
-function Frame() {
+function Frame({ onSignedOut }: { onSignedOut: () => void }) {
   return (
     <>
       <a className="skip" href="#main">
@@ -64,6 +64,7 @@ function Frame() {
         </nav>
         <Scope />
         <Theme />
+        <Viewer onSignedOut={onSignedOut} />
       </header>
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<Loading what="the view" />}>
@@ -87,6 +88,18 @@ function Frame() {
         </Suspense>
       </main>
     </>
+  );
+}
+
+/** Who looks, and how to end that. */
+function Viewer({ onSignedOut }: { onSignedOut: () => void }) {
+  const session = useSession();
+  if (!session.ends) return <bdi className="viewer">{session.user}</bdi>;
+  const signOut = () => fetch("/api/sign-out", { method: "POST" }).then(onSignedOut);
+  return (
+    <button type="button" onClick={signOut}>
+      Sign out <bdi>{session.user}</bdi>
+    </button>
   );
 }
 

@@ -9,7 +9,7 @@ export type Entrance =
   | { kind: "out"; signIn: SignIn }
   | { kind: "trouble"; problem: Problem };
 
-export const SessionContext = createContext<Session>({ user: "", cluster: "", namespace: "" });
+export const SessionContext = createContext<Session>({ user: "", cluster: "", namespace: "", ends: false });
 
 export function useSession(): Session {
   return useContext(SessionContext);

@@ -13,12 +13,12 @@ import pytest
 import trustme
 
 from controller.telemetry.http import Address, serving
+from controller.telemetry.tls import Certificate, CertificateError
 from tests.support.on_uvloop import on_uvloop
 from tests.support.secured import LOOPBACK, Pair, Wire, review
 from tests.support.worlds import EmptyWorld
 from webhook.metrics import WebhookMetrics
 from webhook.server import admission
-from webhook.tls import Certificate, CertificateError
 
 HANDSHAKES = 300
 

@@ -15,6 +15,7 @@ import pytest
 from controller.kube.errors import NotFound
 from controller.telemetry import connections
 from controller.telemetry.http import Address, serving
+from controller.telemetry.tls import Certificate
 from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
 from tests.support.on_uvloop import on_uvloop
@@ -23,7 +24,6 @@ from tests.support.worlds import EmptyWorld
 from webhook.metrics import WebhookMetrics
 from webhook.reviews.bodies import LARGE, LIMIT
 from webhook.server import admission
-from webhook.tls import Certificate
 from webhook.world.cluster import ClusterLookups
 from webhook.world.live import QUESTIONS_A_SECOND
 

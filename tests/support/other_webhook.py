@@ -11,8 +11,8 @@ import orjson
 from aiohttp import web
 
 from controller.telemetry import http
+from controller.telemetry.tls import Certificate
 from tests.support.team import TEAM_LABEL, Json, Team
-from webhook.tls import Certificate
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 PODS: Json = {"apiGroups": [""], "resources": ["pods"]}

@@ -35,9 +35,10 @@ NOTED: dict[str, str] = {
     ),
     "client-certificates": "client certificates: the webhook serves only clients that show one",
     "network-policy": "a NetworkPolicy for Penstock's pods",
+    "history": "a history of pods, in the database of the Secret penstock-history",
+    "dashboard": "the page, served with the certificate of the Secret penstock-dashboard-tls",
     "notifications": "notifications, as the Secret penstock-notifications says",
     "visibility": "the API visibility.penstock.dev: delete its APIService first when you uninstall",
-    "history": "a history of pods, in the database of the Secret penstock-history",
 }
 """What the notes say of each component that is a feature: all but `cert-manager`."""
 

@@ -15,9 +15,9 @@ from aiohttp import web
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
 from controller.telemetry.http import Address, serving
+from controller.telemetry.tls import Certificate
 from tests.integration.runtime_classes.conftest import Corner
 from tests.support.eventually import eventually
-from webhook.tls import Certificate
 
 pytestmark = pytest.mark.integration
 

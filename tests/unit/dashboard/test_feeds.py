@@ -85,14 +85,6 @@ async def test_it_is_asked_a_moment_longer_than_somebody_looks(time: FakeTime) -
             assert again is not feed
 
 
-async def test_the_connections_are_in_use_as_long_as_it_is_asked(time: FakeTime) -> None:
-    viewer = Viewer("k", FakeClient().will("GET", *[b"1"] * 50).as_client)
-    async with Feeds() as feeds, feeds.listen(viewer, question()) as feed:
-        await versions(feeds, feed, 1)
-        assert viewer.uses == 1
-    assert viewer.uses == 0
-
-
 @pytest.mark.parametrize("body", [b"x", b""])
 async def test_an_answer_that_cannot_be_read_says_where(time: FakeTime, body: bytes) -> None:
     fake = FakeClient().will("GET", *[body] * 50)

@@ -66,7 +66,7 @@ async def test_the_address_lets_in_and_nothing_else_does(folder: Path) -> None:
         assert (await client.get("/api/session")).status == 401
         await entered(client, address)
         found = await told(await client.get("/api/session"))
-        assert found == {"user": "ann", "cluster": "https://c", "namespace": "team-a"}
+        assert found == {"user": "ann", "cluster": "https://c", "namespace": "team-a", "ends": False}
 
 
 async def test_the_cookie_is_for_this_page_alone(folder: Path) -> None:

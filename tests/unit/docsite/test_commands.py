@@ -11,8 +11,11 @@ import pytest
 from controller.api.crd import KINDS
 from controller.cli.main import root
 from controller.extension_api.pacing import Turns
+from controller.extension_api.queueing.history_reads import HistoryReads
 from controller.extension_api.queueing.registry import resources
 from controller.forking import Forks
+from controller.history.reader import Reader
+from controller.history.store import Store
 from controller.visibility.start_forecasts import StartForecasts
 from tests.support.builders import a_cache
 from tests.support.documented import ROOT
@@ -34,7 +37,7 @@ OF_KUBERNETES = {
     *("deployments", "endpointslices", "job", "lease", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
     *("mutatingwebhookconfigurations", "namespace", "nodes", "pod", "poddisruptionbudgets", "pods", "serviceaccount"),
     *("validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfiguration"),
-    *("validatingwebhookconfigurations", "secret"),
+    *("validatingwebhookconfigurations", "secret", "token"),
 }
 OF_KUEUE = {"workload", "workloads"}
 OURS = {
@@ -42,9 +45,10 @@ OURS = {
     for kind in KINDS
     for name in (kind.definition.plural, kind.definition.kind.lower(), kind.definition.short_name)
 }
+HISTORY = HistoryReads(Reader(Store("sqlite:////nowhere")))
 BY_THE_API = {
     name
-    for one in resources(a_cache(), StartForecasts(), Turns(), Forks(1)).all
+    for one in resources(a_cache(), StartForecasts(), Turns(), Forks(1), history=HISTORY).all
     for name in (one.plural, one.singular, *one.short_names)
 }
 KNOWN = OF_KUBERNETES | OF_KUEUE | OURS | BY_THE_API

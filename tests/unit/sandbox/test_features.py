@@ -35,6 +35,7 @@ def test_every_component_is_known_to_work_or_refused() -> None:
     assert set(features.names()) - works == {
         "cert-manager",
         "client-certificates",
+        "dashboard",
         "history",
         "network-policy",
         "notifications",

@@ -22,13 +22,13 @@ from controller.core.scheduling_policies.policy import MergeOption
 from controller.objects.pod_policies import ReadPolicy, read_policy
 from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from controller.telemetry.http import Address, serving
+from controller.telemetry.tls import Certificate, CertificateError
 from tests.support.api_objects import pod_policy
 from tests.support.worlds import EmptyWorld
 from webhook import server
 from webhook.metrics import WebhookMetrics
 from webhook.reviews.admission import Answer
 from webhook.server import admission
-from webhook.tls import Certificate, CertificateError
 from webhook.world.account_policies import AccountPolicies
 from webhook.world.cluster import ClusterLookups
 
