@@ -126,6 +126,20 @@ async def test_an_admission_and_an_eviction_arrive(tmp_path: Path) -> None:
     assert (lane.over("hook", "sent"), lane.over("hook", "sent", "evicted")) == (1, 1)
 
 
+async def test_a_receiver_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    pods = [a_pod(name, created=clock.now()) for name in ("a", "b")]
+    async with a_server(Receiver(delay=60)) as hanging, a_lane(a_cache(*pods), tmp_path) as lane:
+        receivers = [a_receiver("slow", url=hanging.url()), a_receiver("hook", url=lane.server.url())]
+        body = {"receivers": receivers, "routes": [a_route("slow", "hook")]}
+        await asyncio.to_thread(a_file, tmp_path, body)
+        async with lane.running():
+            for pod in pods:
+                lane.release(pod)
+            await lane.types("admitted", "admitted")
+            await eventually(lambda: lane.metric("penstock_notifications_pending", receiver="slow") == 2)
+            assert len(hanging.arrivals) == 1
+
+
 async def test_a_pod_that_is_gone_at_once_was_admitted(tmp_path: Path) -> None:
     pod = a_pod("first", created=clock.now())
     async with a_lane(a_cache(pod), tmp_path) as lane:
