@@ -22,6 +22,7 @@ _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "doctor": ("controller.cli.doctor:doctor", "Find out what is wrong with Penstock in a cluster, and what to do."),
     "drain": ("controller.cli.by_hand:drain", "Hold queues, and evict their admitted pods."),
+    "eff": ("controller.cli.eff:eff", "Show what pods used of what they asked for, and which request is enough."),
     "eta": ("controller.cli.eta:eta", "Say when waiting pods start, by simulation."),
     "explain": (
         "controller.cli.explain:explain_command",

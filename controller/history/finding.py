@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, RowMapping, and_, func, or_, select, tuple_
 
 from controller.history.runs import Outcome, State
-from controller.history.schema import charged_to, runs, waits
+from controller.history.schema import charged_to, runs, samples, waits
 from controller.history.store import RUN_COLUMNS, Store, run_of_row
 from controller.history.usage_columns import UsageColumn
+from controller.history.used import SAMPLED, Used
 from controller.history.wanted import FoundRun, Position, Wanted
 
 _AT_ONCE: Final = 500
@@ -40,10 +41,24 @@ def find_runs(store: Store, wanted: Wanted, *, most: int, after: Position | None
     with store.connection() as connection:
         found = connection.execute(query.order_by(runs.c.created.desc(), runs.c.id.desc()).limit(most)).mappings().all()
         waited: dict[int, dict[str, int]] = defaultdict(dict)
+        sampled: dict[int, Used] = defaultdict(Used)
         for part in _parts([row["id"] for row in found]):
             for row in connection.execute(select(waits).where(waits.c.run.in_(part)).order_by(waits.c.reason)):
                 waited[row.run][row.reason] = row.seconds
-    return [FoundRun(run_of_row(row), (row["created"], row["id"]), waited[row["id"]]) for row in found]
+            for one in connection.execute(select(samples).where(samples.c.run.in_(part))).mappings():
+                _add(sampled[one["run"]], one)
+    return [
+        FoundRun(run_of_row(row), (row["created"], row["id"]), waited[row["id"]], sampled.get(row["id"]))
+        for row in found
+    ]
+
+
+def _add(total: Used, row: RowMapping) -> None:
+    """Add the samples of one process to those of others."""
+    total.samples += row["samples"]
+    for name in SAMPLED:
+        total.sums[name] = total.sums.get(name, 0) + row[f"{name}_sum"]
+        total.peaks[name] = max(total.peaks.get(name, 0), row[f"{name}_peak"])
 
 
 def namespaces(store: Store) -> frozenset[str]:

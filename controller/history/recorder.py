@@ -8,23 +8,34 @@ long, the oldest is given up and counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Final
 
 from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Phase, Pod
 from controller.history.runs import Outcome, Run, run_of
+from controller.history.used import Used
 
 MOST: Final = 200_000
 """Changes that are kept for a database that takes none."""
 
 
+_SAMPLES: Final = 10
+"""After so many of a pod they are written, if nothing else of it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run as it is now. `waited` is for how long it has waited for each reason, in seconds."""
+    """A run as it is now. `waited` is for how long it has waited for each reason, in seconds.
+
+    `used` is what it used by the samples of one process, `observer`; None: it took none.
+    """
 
     run: Run
     waited: Mapping[str, int]
+    used: Used | None = None
+    observer: str = ""
 
 
 @dataclass(slots=True)
@@ -43,9 +54,11 @@ class _Eviction:
 
 
 class Recorder:
-    """Takes pods as the cache does. `price_of` says what a flavor costs now, by its name."""
+    """Takes pods as the cache does. `price_of` says what a flavor costs now, by its name; `observer` who this is."""
 
-    def __init__(self, pods: Mapping[str, Pod], price_of: Callable[[str], Mapping[str, int]]) -> None:
+    def __init__(
+        self, pods: Mapping[str, Pod], price_of: Callable[[str], Mapping[str, int]], observer: str = ""
+    ) -> None:
         self.lost = 0
         """Changes that were given up."""
         self._pods = pods
@@ -58,6 +71,8 @@ class Recorder:
         """When pods were seen to have ended whose nodes do not say when."""
         self._evicted: dict[str, _Eviction] = {}
         self._planned: dict[str, int] = {}
+        self._used: dict[str, Used] = {}
+        self._observer = observer
 
     def __len__(self) -> int:
         return len(self._changed) + len(self._gone)
@@ -83,13 +98,14 @@ class Recorder:
         self._bound.pop(pod.uid, None)
         self._ended.pop(pod.uid, None)
         self._planned.pop(pod.uid, None)
+        self._used.pop(pod.uid, None)
         eviction = self._evicted.pop(pod.uid, None)
         if change is None:
             return
         run = change.run
         if run.outcome is Outcome.GOES_ON:
             run = replace(run, outcome=Outcome.DELETED if eviction is None else Outcome.EVICTED)
-        self._gone[pod.uid] = Change(replace(run, ended=run.ended or int(now)), change.waited)
+        self._gone[pod.uid] = replace(change, run=replace(run, ended=run.ended or int(now)))
         self._bound_what_is_kept()
 
     def evicted(self, evict: Evict) -> None:
@@ -103,6 +119,17 @@ class Recorder:
         self._planned.update(new)
         self._changed.update(dict.fromkeys(new))
         self._bound_what_is_kept()
+
+    def sampled(self, uid: str, amounts: Mapping[str, int]) -> None:
+        """A pod that is there uses so much now, by resource. It is written with what else changes, and now and then."""
+        used = self._used.setdefault(uid, Used())
+        used.add(amounts)
+        if used.samples % _SAMPLES == 0:
+            self._changed[uid] = None
+
+    def settle(self) -> None:
+        """Have all samples written: no more will come."""
+        self._changed.update(dict.fromkeys(uid for uid, one in self._used.items() if one.samples % _SAMPLES))
 
     def take(self, most: int) -> list[Change]:
         """Return so many changes, the oldest first, and forget them; `put_back` those that could not be written."""
@@ -137,7 +164,10 @@ class Recorder:
             run = replace(run, reason=waiting.reason)
         waited = {} if waiting is None else dict(waiting.waited)
         bound, planned = self._bound.get(pod.uid, 0), self._planned.get(pod.uid, 0)
-        return Change(replace(run, bound=bound, planned=planned), waited)
+        used = self._used.get(pod.uid)
+        run = replace(run, bound=bound, planned=planned)
+        # a copy: it goes to another thread
+        return Change(run, waited, None if used is None else deepcopy(used), self._observer)
 
     def _wait(self, pod: Pod, now: float) -> None:
         """Keep for how long it has waited for the reason that it had until now."""

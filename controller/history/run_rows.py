@@ -6,8 +6,16 @@ from msgspec import Struct
 
 from controller.core.kubernetes.amounts import PODS, format_amount
 from controller.history.runs import state_of
+from controller.history.used import SAMPLED, Used
 from controller.history.wanted import FoundRun
 from controller.kube.clock import rfc3339
+
+
+class UsedRow(Struct, frozen=True, rename="camel"):
+    """What a pod used of one resource, as quantities: the mean of its samples, and the largest."""
+
+    mean: str
+    peak: str
 
 
 class RunRow(Struct, frozen=True, rename="camel"):
@@ -15,8 +23,8 @@ class RunRow(Struct, frozen=True, rename="camel"):
 
     `planned` is when its first forecast expected it to be admitted, the median; empty: there was none. `waited` and
     `ran` are seconds, of what goes on until now; `waited_for` is how long of it for which reason, as far as the pod's
-    condition said so. `labels` are those that the history keeps. `state` is Pending, Admitted, Running, Succeeded,
-    Failed, Evicted or Deleted.
+    condition said so. `labels` are those that the history keeps. `used` is what it used by resource, as far as
+    `samples` of it say. `state` is Pending, Admitted, Running, Succeeded, Failed, Evicted or Deleted.
     """
 
     namespace: str
@@ -44,6 +52,8 @@ class RunRow(Struct, frozen=True, rename="camel"):
     message: str
     planned: str = ""
     labels: dict[str, str] = {}
+    samples: int = 0
+    used: dict[str, UsedRow] = {}
 
 
 def run_row(found: FoundRun, now: int) -> RunRow:
@@ -76,7 +86,17 @@ def run_row(found: FoundRun, now: int) -> RunRow:
         message=run.message,
         planned=_time(run.planned),
         labels=dict(made.labels),
+        samples=0 if found.used is None else found.used.samples,
+        used={} if found.used is None else _used(found.used),
     )
+
+
+def _used(used: Used) -> dict[str, UsedRow]:
+    return {
+        name: UsedRow(format_amount(name, used.mean(name)), format_amount(name, used.peaks[name]))
+        for name in SAMPLED
+        if name in used.peaks
+    }
 
 
 def _time(at: int) -> str:

@@ -64,6 +64,20 @@ runs = Table(
 )
 """One row for each pod."""
 
+samples = Table(
+    "samples",
+    metadata,
+    Column("run", _Key, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("observer", String(NAME), nullable=False),
+    Column("samples", BigInteger, nullable=False),
+    Column("cpu_sum", BigInteger, nullable=False),
+    Column("cpu_peak", BigInteger, nullable=False),
+    Column("memory_sum", BigInteger, nullable=False),
+    Column("memory_peak", BigInteger, nullable=False),
+    UniqueConstraint("run", "observer"),
+)
+"""What a run used, by the samples of each process that took any."""
+
 waits = Table(
     "waits",
     metadata,

@@ -22,7 +22,8 @@ from controller.history import migrations
 from controller.history.recorder import Change
 from controller.history.run_store import HistoryError
 from controller.history.runs import ChargedTo, Outcome, Run, merged
-from controller.history.schema import charged_to, runs, waits
+from controller.history.schema import charged_to, runs, samples, waits
+from controller.history.used import SAMPLED, Used
 from controller.kube.errors import one_line
 
 _BUSY_MILLISECONDS: Final = 5000
@@ -86,8 +87,9 @@ class Store:
             known = _known(connection, [one.run.uid for one in changes])
             rows = [(merged(known[one.run.uid], one.run) if one.run.uid in known else one.run) for one in changes]
             ids = _charged_to_ids(connection, {one.charged_to for one in rows})
-            _upsert(connection, runs, "uid", [_row(one, ids[one.charged_to]) for one in rows])
+            _upsert(connection, runs, ("uid",), [_row(one, ids[one.charged_to]) for one in rows])
             _write_waits(connection, changes)
+            _write_used(connection, changes)
 
     def not_ended(self) -> list[str]:
         """Return the pods of the runs that have not ended, by uid."""
@@ -110,7 +112,8 @@ class Store:
         """Delete the runs that ended before this; return how many these were."""
         gone = select(runs.c.id).where(runs.c.ended > 0, runs.c.ended < before)
         with self.connection() as connection:
-            connection.execute(delete(waits).where(waits.c.run.in_(gone)))
+            for table in (waits, samples):
+                connection.execute(delete(table).where(table.c.run.in_(gone)))
             done = connection.execute(delete(runs).where(runs.c.ended > 0, runs.c.ended < before))
             used = select(runs.c.charged_to).distinct()
             connection.execute(delete(charged_to).where(charged_to.c.id.not_in(used)))
@@ -209,15 +212,28 @@ def _write_waits(connection: Connection, changes: Iterable[Change]) -> None:
         for run, uid in uids.items()
         for reason, seconds in waited[uid].items()
     ]
-    statement = _insert(connection, waits)
-    changed = {"seconds": statement.excluded.seconds}
-    connection.execute(statement.on_conflict_do_update(index_elements=["run", "reason"], set_=changed), rows)
+    _upsert(connection, waits, ("run", "reason"), rows)
 
 
-def _upsert(connection: Connection, table: Any, key: str, rows: Sequence[dict[str, Any]]) -> None:
+def _write_used(connection: Connection, changes: Iterable[Change]) -> None:
+    sampled = {one.run.uid: one for one in changes if one.used is not None}
+    if not sampled:
+        return
+    ids = connection.execute(select(runs.c.uid, runs.c.id).where(runs.c.uid.in_(list(sampled)))).all()
+    rows = [_used_row(row.id, sampled[row.uid].used or Used(), sampled[row.uid].observer) for row in ids]
+    _upsert(connection, samples, ("run", "observer"), rows)
+
+
+def _used_row(run: int, one: Used, observer: str) -> dict[str, Any]:
+    sums = {f"{name}_sum": one.sums.get(name, 0) for name in SAMPLED}
+    peaks = {f"{name}_peak": one.peaks.get(name, 0) for name in SAMPLED}
+    return {"run": run, "observer": observer, "samples": one.samples, **sums, **peaks}
+
+
+def _upsert(connection: Connection, table: Any, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     statement = _insert(connection, table)
-    changed = {name: statement.excluded[name] for name in rows[0] if name != key}
-    connection.execute(statement.on_conflict_do_update(index_elements=[key], set_=changed), rows)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), rows)
 
 
 def _insert(connection: Connection, table: Any) -> Any:

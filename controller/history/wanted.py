@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from controller.core.budgets.periods import CalendarPeriod
 from controller.history.runs import Run
 from controller.history.usage_columns import Span, UsageColumn
+from controller.history.used import Used
 
 Where = Mapping[UsageColumn, Collection[str]]
 """Of these queues, users and so on; of what is not named, of all."""
@@ -33,11 +34,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run, where it stands, and for how many seconds it has waited for each reason."""
+    """A run, where it stands, for how many seconds it has waited for each reason, and what it used; None: unknown."""
 
     run: Run
     position: Position
     waited: Mapping[str, int]
+    used: Used | None = None
 
 
 @dataclass(frozen=True, slots=True)

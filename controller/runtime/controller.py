@@ -26,6 +26,7 @@ from controller.runtime.forecast_lane import ForecastLane, forecast_lane
 from controller.runtime.history_lane import History, HistoryLane
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.notification_lane import NotificationLane
+from controller.runtime.sampling_lane import SamplingLane
 from controller.runtime.side_writes import ConditionLane
 from controller.runtime.status_lane import StatusLane
 from controller.runtime.watches import Watches
@@ -37,6 +38,9 @@ _log = logs.get("controller")
 
 _DRAIN_SECONDS = 15.0
 _SETTLE_SECONDS = 3.0
+
+
+_Lane = ForecastLane | HistoryLane | NotificationLane | SamplingLane
 
 
 class Controller:
@@ -80,7 +84,7 @@ class Controller:
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics, recorder)
         self._conditions = self._condition_lane(decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
-        self._history = None if history is None else HistoryLane(cache, history, metrics)
+        self._history = None if history is None else HistoryLane(cache, history, metrics, identity=identity)
         self._watches = Watches(client, self._cache, metrics, written, decode=decode, pods=self._pods())
 
     def _notification_lane(self, file: Path | None, forecasts: StartForecasts | None) -> NotificationLane | None:
@@ -196,12 +200,18 @@ class Controller:
         await self._watches.listed()
         await self._statuses.run()
 
-    def _optional_lanes(self) -> dict[str, ForecastLane | HistoryLane | NotificationLane]:
+    def _optional_lanes(self) -> dict[str, _Lane]:
         """The lanes that not every controller has."""
-        lanes = {"forecasts": self._forecasts, "history": self._history, "notifications": self._notifications}
+        lanes: dict[str, _Lane | None] = {
+            "forecasts": self._forecasts,
+            "history": self._history,
+            "notifications": self._notifications,
+        }
+        if self._history is not None:
+            lanes["history-samples"] = SamplingLane(self._client, self._cache, self._history.recorder)
         return {name: lane for name, lane in lanes.items() if lane is not None}
 
-    async def _once_listed(self, lane: ForecastLane | HistoryLane | NotificationLane) -> None:
+    async def _once_listed(self, lane: _Lane) -> None:
         await self._watches.listed()
         await lane.run()
 

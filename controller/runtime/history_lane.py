@@ -69,9 +69,12 @@ class RecordedPods:
 class HistoryLane:
     """Keeps a database up to date with what the recorder has."""
 
-    def __init__(self, cache: ClusterCache, history: History, metrics: ControllerMetrics) -> None:
+    def __init__(
+        self, cache: ClusterCache, history: History, metrics: ControllerMetrics, *, identity: str = ""
+    ) -> None:
+        """`identity` is ours among all that ever wrote into the database."""
         self._cache = cache
-        self.recorder = Recorder(cache.pods, self._price_of)
+        self.recorder = Recorder(cache.pods, self._price_of, identity)
         self.pods = RecordedPods(cache, self.recorder)
         """What pods go through into the cache."""
         self._store = history.store
@@ -98,7 +101,8 @@ class HistoryLane:
             await asyncio.sleep(pause)
 
     async def flush(self) -> None:
-        """Write what there is, once."""
+        """Write what there is, once, and for the last time."""
+        self.recorder.settle()
         while len(self.recorder) and await self._worked():
             pass
 

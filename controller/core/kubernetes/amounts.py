@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 CPU: Final = "cpu"
+MEMORY: Final = "memory"
 PODS: Final = "pods"
 MAX_VALUE: Final = 2**63 - 1
 

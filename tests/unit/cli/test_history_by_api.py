@@ -18,6 +18,7 @@ from controller.extension_api.paths import ROOT
 from controller.extension_api.queueing.usage_reports import UsageReportRow
 from controller.history.run_rows import run_row
 from controller.history.usage_rows import UsageRow
+from controller.history.used import Used
 from controller.history.wanted import FoundRun
 from controller.kube.errors import Forbidden, Invalid, NotFound, ServerError
 from tests.support.fake_client import FakeClient, Outcome
@@ -127,6 +128,27 @@ def test_runs_of_namespaces_are_in_one_order(api: Api, capsys: pytest.CaptureFix
     assert run(["history", *SPAN, "-n", "a", "-n", "b", "--limit", "3", "-o", "name"]) == 0
     assert capsys.readouterr().out.split() == ["pod/a-90", "pod/b-80", "pod/a-70"]
     assert api.paths == ["/namespaces/a/podruns", "/namespaces/b/podruns"]
+
+
+def test_what_was_used_is_of_the_runs_that_are_listed(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    used = Used(10, {"cpu": 5000}, {"cpu": 900})
+    row = run_row(FoundRun(a_run(owner_kind="Job", owner="train"), (0, 0), {}, used), 100)
+    api.fake.will("GET", msgspec.json.encode({"items": [{"status": row}], "metadata": {}}))
+    assert run(["eff", "job/train", "-n", "team-a", *SPAN, "--limit", "1", "-o", "csv"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1] == "default,Job/train,1,10,cpu,2,500m,900m,25%,1040m"
+    assert printed.err == "only the latest 1 pods are counted; there may be more: see --limit\n"
+    assert (api.paths, api.queries[0][2:]) == (
+        ["/namespaces/team-a/podruns"],
+        [("target", "job/train"), ("limit", "1")],
+    )
+
+
+def test_where_nothing_was_sampled_it_says_so(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    api.fake.will("GET", page("a-90"), page())
+    for told in ("No pod was sampled", "No such pod was there"):
+        assert run(["eff", *SPAN]) == 0
+        assert capsys.readouterr().err == f"{told} from {ASKED['from']} to {ASKED['to']}.\n"
 
 
 def test_an_audit_asks_for_all_time(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from controller.core.workloads.pods import Pod
 from controller.history import recorder
 from controller.history.recorder import Change, Recorder
 from controller.history.runs import Outcome
+from controller.history.used import Used
 from tests.support.builders import a_pod, a_released_pod, a_saying
 
 PRICES = {"spot": {"cpu": 5}}
@@ -21,7 +22,7 @@ class World:
 
     def __init__(self) -> None:
         self.pods: dict[str, Pod] = {}
-        self.recorder = Recorder(self.pods, lambda flavor: PRICES.get(flavor, {}))
+        self.recorder = Recorder(self.pods, lambda flavor: PRICES.get(flavor, {}), "me")
 
     def put(self, pod: Pod, now: float = 0.0) -> None:
         before, self.pods[pod.uid] = self.pods.get(pod.uid), pod
@@ -50,6 +51,29 @@ def test_the_first_forecast_stays() -> None:
     assert world.take()["a"].run.planned == 100
     world.drop("a", 90.0)
     assert world.take()["a"].run.planned == 100
+
+
+def test_samples_are_written_with_what_changes_and_now_and_then() -> None:
+    world = World()
+    world.put(a_released_pod("a", node="node-1", started=70))
+    assert world.take()["a"].used is None
+    for number in range(9):
+        world.recorder.sampled("a", {"cpu": number, "memory": 100 - number})
+        assert world.take() == {}
+    world.recorder.sampled("a", {"cpu": 4})
+    change = world.take()["a"]
+    expected = Used(10, {"cpu": 40, "memory": 864}, {"cpu": 8, "memory": 100})
+    assert (change.used, change.observer) == (expected, "me")
+    world.recorder.sampled("a", {"cpu": 50})
+    assert change.used == expected, "what was taken stays as it was"
+    world.recorder.settle()
+    used = world.take()["a"].used
+    assert used is not None
+    assert (used.samples, used.peaks["cpu"]) == (11, 50)
+    world.drop("a", 90.0)
+    assert world.take()["a"].used == used
+    world.recorder.settle()
+    assert world.take() == {}
 
 
 def test_each_change_is_taken_once() -> None:

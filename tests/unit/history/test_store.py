@@ -11,10 +11,15 @@ from msgspec import json
 from sqlalchemy import event, inspect, select, text
 
 from controller.history import migrations
+from controller.history.finding import find_runs
+from controller.history.recorder import Change
 from controller.history.run_store import HistoryError
 from controller.history.runs import Outcome, Run
-from controller.history.schema import charged_to, metadata, runs, waits
+from controller.history.schema import charged_to, metadata, runs, samples, waits
 from controller.history.store import RUN_COLUMNS, Store, run_of_row
+from controller.history.usage_columns import Span
+from controller.history.used import Used
+from controller.history.wanted import Wanted
 from tests.support.histories import CHARGED, a_change, a_run, a_store
 
 
@@ -50,6 +55,30 @@ def test_the_first_plan_stays(store: Store) -> None:
     store.write([a_change(planned=90)])
     store.write([a_change(started=80)])
     assert every(store)["a"] == a_run(started=80, planned=70)
+
+
+def a_sampled(observer: str, cpu: int, peak: int, samples: int = 2) -> Change:
+    return Change(a_run(), {}, Used(samples, {"cpu": cpu, "memory": 9}, {"cpu": peak, "memory": 5}), observer)
+
+
+def used_of(store: Store) -> Used | None:
+    (found,) = find_runs(store, Wanted(Span(0, 1000)), most=9)
+    return found.used
+
+
+def test_samples_of_leaders_add_up_and_count_once(store: Store) -> None:
+    store.write([a_change()])
+    assert used_of(store) is None
+    store.write([a_sampled("one", 40, 30)])
+    store.write([a_sampled("one", 60, 30, samples=3)])
+    store.write([a_sampled("one", 60, 30, samples=3), a_change("b")])
+    store.write([a_sampled("two", 10, 10), a_change("b")])
+    (found,) = find_runs(store, Wanted(Span(0, 1000), uid="a"), most=9)
+    assert found.used == Used(5, {"cpu": 70, "memory": 18}, {"cpu": 30, "memory": 5})
+    store.write([a_change(started=1, ended=50)])
+    assert store.expire(100) == 1
+    with store.connection() as connection:
+        assert connection.execute(select(samples)).all() == []
 
 
 def test_runs_whose_pods_are_gone_end_when_last_heard_of(store: Store) -> None:

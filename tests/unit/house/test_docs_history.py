@@ -11,6 +11,7 @@ from controller.cli.main import run
 from controller.core.budgets.budget import read_price
 from controller.history.recorder import Change
 from controller.history.runs import ChargedTo, Outcome
+from controller.history.used import Used
 from controller.kube.clock import epoch
 from tests.support.histories import a_run, a_store
 from tests.support.shown import options_of, page, shown, unnamed
@@ -19,6 +20,8 @@ TEXT = page("history.md")
 SHOWN = shown(TEXT)
 BEGIN = int(epoch("2026-11-27T14:05:00Z"))
 PRICE = (("cpu", read_price("0.012")), ("memory", read_price("0.0016")))
+WAITED = {"QuotaExceeded": 600, "NoCapacity": 120}
+USED = Used(62, {"cpu": 62 * 1200, "memory": 62 * 3 * 2**30}, {"cpu": 2100, "memory": 5 * 2**30})
 LEADER = "penstock-controller-0_5f0c"
 
 
@@ -31,8 +34,7 @@ def charged(user: str, flavor: str = "spot") -> ChargedTo:
 def a_history(folder: Path) -> str:
     """What stands on the page; return its URL."""
     ann: dict[str, Any] = {"owner_kind": "Job", "owner": "train", "created": BEGIN, "admitted_by": LEADER}
-    store = a_store(folder)
-    store.write(
+    a_store(folder).write(
         [
             Change(
                 a_run(
@@ -62,7 +64,8 @@ def a_history(folder: Path) -> str:
                     ended=BEGIN + 4442,
                     outcome=Outcome.SUCCEEDED,
                 ),
-                {"QuotaExceeded": 600, "NoCapacity": 120},
+                WAITED,
+                USED,
             ),
             Change(a_run("tests", charged("bob"), created=BEGIN, started=BEGIN, ended=BEGIN + 5400), {}),
         ]
@@ -80,12 +83,12 @@ def test_what_is_shown_is_what_is_printed(
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HISTORY", a_history(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
-    from_then = ["--from", "2026-11-27"] if command.startswith("history") else []
+    from_then = ["--from", "2026-11-27"] if command.startswith(("history", "eff")) else []
     assert run([*command.split(), *from_then]) == 0
     assert capsys.readouterr().out == output
 
 
-@pytest.mark.parametrize("name", ["usage", "chargeback", "history", "audit"])
+@pytest.mark.parametrize("name", ["usage", "chargeback", "history", "audit", "eff"])
 def test_every_option_is_named(name: str) -> None:
     assert f"penstock {name}" in TEXT
     assert unnamed(options_of(name), TEXT) == []
