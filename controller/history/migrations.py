@@ -26,6 +26,13 @@ def version(connection: Connection) -> str:
     return MigrationContext.configure(connection).get_current_revision() or ""
 
 
+def is_known(version: str) -> bool:
+    """Whether this program has a step to a version; empty: a database without tables, which every program knows."""
+    return not version or version in {
+        one.revision for one in ScriptDirectory.from_config(_config(None)).walk_revisions()
+    }
+
+
 def newest() -> str:
     """Return the version of this program's tables."""
     return ScriptDirectory.from_config(_config(None)).get_current_head() or ""

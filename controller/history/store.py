@@ -74,6 +74,9 @@ class Store:
     def prepare(self) -> bool:
         """Bring the tables up to date; return whether there is no run in them."""
         with self.connection() as connection:
+            found = migrations.version(connection)
+            if not migrations.is_known(found):
+                raise HistoryError(f"{self.name}: has the version {found}, which only a later Penstock can write")
             migrations.upgrade(connection)
             return connection.execute(select(runs.c.id).limit(1)).first() is None
 

@@ -8,9 +8,11 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from sqlalchemy import text
 
 from controller.history import migrations
 from controller.history.reader import Reader
+from controller.history.run_store import HistoryError
 from controller.history.store import Store
 from controller.history.usage_columns import Span
 from controller.history.wanted import Wanted
@@ -30,6 +32,16 @@ WAIT = "INSERT INTO waits VALUES (1000, 'QuotaExceeded', 10)"
 def test_the_steps_follow_one_another() -> None:
     assert sorted(VERSIONS, reverse=True) == VERSIONS
     assert VERSIONS[0] == migrations.newest()
+
+
+def test_tables_of_a_later_version_are_left_alone(store: Store) -> None:
+    """As after a rollback: it costs history, and neither the tables nor the controller."""
+    with store.connection() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(HistoryError, match="has the version 9999, which only a later Penstock can write"):
+        store.prepare()
+    with store.connection() as connection:
+        assert migrations.version(connection) == "9999"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
