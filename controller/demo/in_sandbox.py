@@ -29,6 +29,10 @@ NEXT: tuple[tuple[str, str], ...] = (
     ),
     ("penstock sandbox up --nodes 8 --label example.com/lifecycle=spot", "a control plane that stays, to play with"),
     ('eval "$(penstock sandbox env)" && kubectl get nodes', "point kubectl at it"),
+    (
+        "penstock sandbox run",
+        "Penstock in it; meanwhile penstock history and penstock usage say what became of its pods",
+    ),
 )
 
 

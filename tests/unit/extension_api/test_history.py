@@ -15,7 +15,7 @@ import pytest
 from controller.extension_api.authorization import Action
 from controller.extension_api.pacing import Turns
 from controller.extension_api.paths import ROOT
-from controller.extension_api.queueing.history_reads import HistoryReads
+from controller.extension_api.queueing.history_reads import MOST, HistoryReads
 from controller.extension_api.queueing.registry import resources
 from controller.extension_api.resources import API_VERSION, Registry
 from controller.forking import Forks
@@ -277,6 +277,21 @@ async def test_a_database_that_hangs_holds_up_nobody_else(reader: Failing, serve
         async with asyncio.timeout(20):
             while (await served.get(session, f"{ROOT}/podruns"))[0] != 200:
                 continue
+
+
+async def test_no_more_than_a_few_wait_for_the_database(reader: Failing, served: ServedApi) -> None:
+    """The places of all answers would be taken otherwise."""
+    reader.hangs = True
+    async with served.serve(registry(reader)) as session, asyncio.TaskGroup() as group:
+        path = f"{ROOT}/namespaces/team-a/podruns"
+        asked = [group.create_task(served.get(session, path), name="reads") for _ in range(MOST + 1)]
+        (refused,), waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        code, body = refused.result()
+        assert (code, body["message"]) == (429, f"{MOST} others read the history; try again later")
+        code, _ = await served.get(session, f"{ROOT}/clusterqueues")
+        assert code == 200
+        reader.release.set()
+        assert [(await one)[0] for one in waiting] == [200] * MOST
 
 
 async def test_without_a_history_it_is_said_how_to_enable_it(served: ServedApi) -> None:
