@@ -124,7 +124,7 @@ def top(
       penstock top job/report -n team-a --undo
     """
     if undo and why:
-        raise click.UsageError("--reason is noted on what is put on top; with --undo the note goes")
+        raise click.UsageError("--reason is recorded when a workload is put on top; --undo removes the record")
     asked = Asked(Verb.UNTOP if undo else Verb.TOP, targets, namespace, why, dry_run)
     return run_by_hand(asked, where)
 

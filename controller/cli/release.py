@@ -89,7 +89,7 @@ def _check(targets: tuple[str, ...], *, everything: bool, yes: bool) -> None:
     if targets and everything:
         raise click.UsageError("--all takes the gate off every pod, and names none: leave it out to undo a hold")
     if targets and yes:
-        raise click.UsageError("--yes answers the question of --all; to undo a hold nobody is asked")
+        raise click.UsageError("--yes answers the question of --all; undoing a hold asks nothing")
     if not targets and not everything:
         raise click.UsageError(
             "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all: every pod that has the gate is then "
@@ -126,7 +126,7 @@ def _agreed(question: str) -> bool:
     except click.Abort:
         if sys.stdin.isatty():
             raise  # Ctrl-C
-        raise click.UsageError("there is nobody to ask: add --yes") from None
+        raise click.UsageError("there is no terminal to ask on: add --yes") from None
 
 
 async def _open(where: _Where, pods: Sequence[GatedPod]) -> tuple[Tally, bool]:

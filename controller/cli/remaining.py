@@ -64,8 +64,8 @@ async def _tell_drain(client: Client, found: Remaining, one: Subject) -> None:
             return
         await asyncio.sleep(_POLL_SECONDS)
     found.lines.append(
-        f"{one.label}: its pods are not looked at after {_SECONDS:g} s: see whether the controller runs; the condition"
-        " Drained of the queue will say which pods stay"
+        f"{one.label}: its pods are not processed after {_SECONDS:g} s: check whether the controller runs; the "
+        "condition Drained of the queue will say which pods stay"
     )
 
 

@@ -117,7 +117,7 @@ class VisibilityClient:
                 pause = max(_PAUSE, error.retry_after_seconds)
                 if clock.monotonic() + pause > until:
                     raise NotAnswering(_not_answering(error, self._patience)) from error
-            self._status.update("Nobody answers the visibility API yet: trying again")
+            self._status.update("The visibility API does not answer yet: trying again")
             await asyncio.sleep(pause)
 
     async def _check_served(self) -> None:

@@ -49,7 +49,7 @@ class Report:
         """Say what could be asked while pods waited, and what was answered."""
         for number, question in enumerate(questions):
             if not number:
-                self.console.print("What could be asked in the middle of it", style="bold")
+                self.console.print("Questions that you could ask while it ran", style="bold")
             shown = question.command.replace("penstock ", f"{self.program} ")
             self.console.print(f"\n  $ {shown}", style="green", soft_wrap=True, highlight=False, markup=False)
             for line in question.lines:

@@ -29,13 +29,13 @@ _ENVELOPE: Final[Json] = {
 }
 _METADATA: Final[Json] = {
     "type": "object",
-    "description": "Name of the object, and its namespace. What is worked out has neither uid nor version.",
+    "description": "Name of the object, and its namespace. Computed objects have neither uid nor version.",
     "properties": {"name": _TEXT, "namespace": _TEXT},
 }
 _TEXTS: Final[Json] = {"type": "object", "additionalProperties": _TEXT}
 _SENT_METADATA: Final[Json] = {
     "type": "object",
-    "description": "What you say of the object, which nobody keeps: the answer has it.",
+    "description": "Metadata of the object, which is not stored: the answer repeats it.",
     "properties": {
         "name": _TEXT,
         "namespace": _TEXT,
@@ -121,7 +121,7 @@ def _creation(one: Resource, prefix: str) -> Json:
     else:
         sent = {"requestBody": {"required": True, **_content(one.kind, prefix)}}
     return {
-        "description": f"create {one.path}: nobody keeps the object, its status is the answer",
+        "description": f"create {one.path}: the object is not stored, its status is the answer",
         "operationId": f"create{one.kind}{one.plural.title()}",
         **sent,
         "responses": {"201": _body("Created", one.kind, prefix)},

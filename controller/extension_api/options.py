@@ -81,7 +81,9 @@ def read_options(path: str, parameters: Mapping[str, str], *, is_list: bool, kno
             case "resourceVersion" | "resourceVersionMatch" if value in ("", "0", "NotOlderThan"):
                 continue  # any state will do, as that of now does
             case "watch" if value not in ("", "0", "false"):
-                raise Refused(405, "watch is not supported on what is worked out at each request; list again instead")
+                raise Refused(
+                    405, "watch is not supported, because the answer is computed at each request; list again instead"
+                )
             case "pretty" | "watch" if value in ("", "0", "false"):
                 continue
             case _:

@@ -63,7 +63,7 @@ class Trust:
             is_registered = False
             try:
                 is_registered = await self.refresh()
-                trouble = "" if is_registered else f"{registration.API_SERVICE} does not exist: nobody is sent here"
+                trouble = "" if is_registered else f"{registration.API_SERVICE} does not exist: no request is sent here"
             except KubeError as error:
                 trouble = str(error)
             if trouble and trouble != self._trouble:

@@ -49,4 +49,4 @@ def _stays(cache: ClusterCache, one: Leaving) -> str:
     if not one.verdict.may_return:
         return one.verdict.why
     refusal = cache.evictions.refused.get(one.pod.uid)
-    return f"the apiserver refuses for now, and is asked again: {refusal}" if refusal is not None else ""
+    return f"the apiserver refuses for now; Penstock tries again: {refusal}" if refusal is not None else ""

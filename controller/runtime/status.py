@@ -106,15 +106,15 @@ def _dry_until(cache: ClusterCache, name: str) -> str | None:
 
 _POLICY_DOES = {
     Mode.ENFORCE: "Changes {} that it selects",
-    Mode.WARN: "Tells who creates {} that it selects",
-    Mode.AUDIT: "Tells the audit log of {} that it selects",
+    Mode.WARN: "Warns whoever creates {} that it selects",
+    Mode.AUDIT: "Writes to the audit log about {} that it selects",
 }
 _POLICY_OF = {Target.PODS: "new pods", Target.POD_TEMPLATES: "templates, when they are written,"}
 
 _SCHEDULING_POLICY_DOES = {
     Mode.ENFORCE: "Changes and refuses pods of accounts that may use it",
-    Mode.WARN: "Tells who creates pods of accounts that may use it",
-    Mode.AUDIT: "Tells the audit log of pods of accounts that may use it",
+    Mode.WARN: "Warns whoever creates pods of accounts that may use it",
+    Mode.AUDIT: "Writes to the audit log about pods of accounts that may use it",
 }
 
 

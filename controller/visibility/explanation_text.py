@@ -86,7 +86,7 @@ def remedies_text(told: Explanation) -> Iterator[str]:
     yield ""
     if not told.remedies:
         is_next = told.message.startswith("the next decision admits it")
-        yield "Nobody has to do anything." if is_next else "No single change was found that would admit it."
+        yield "No action is needed." if is_next else "No single change was found that would admit it."
         return
     admits = told.remedies[0].admits
     yield "Any one of these would admit it:" if admits else "No single change would admit it. These come first:"

@@ -34,7 +34,7 @@ def check_note(request: TemplateRequest, world: ReviewLookups) -> Answer:
         return NOTHING
     what = f"would be {_quoted(noted)} and has to be {_quoted(right)}: only Penstock writes this"
     path = f"{request.path}.metadata.annotations[{USER}]"
-    return Answer(denial=f"{Rule.USER_IS_TRUE}: {path}: {what}; leave it as it was, or out of what is new")
+    return Answer(denial=f"{Rule.USER_IS_TRUE}: {path}: {what}; leave it as it was, or leave it out of new objects")
 
 
 def _noted(pod: Mapping[str, Any]) -> str | None:

@@ -111,7 +111,7 @@ def opened(body: bytes | bytearray) -> dict[str, Any]:
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise unread(body, f"is not JSON: {error}", "leave out what is nested very deeply") from None
+        raise unread(body, f"is not JSON: {error}", "nest it less deeply") from None
     if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
         raise BadReview("the body is not an AdmissionReview")
     if review.get("apiVersion") != _API_VERSION:

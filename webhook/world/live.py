@@ -85,5 +85,7 @@ class Live:
             raise NotKnown(f"{path} was not there a moment ago; try again when it is")
         self._asked = [sent for sent in self._asked if sent > now - 1]
         if len(self._asked) >= QUESTIONS_A_SECOND:
-            raise NotKnown(f"{path} is not known to Penstock yet, and too much is asked for that is not; try again")
+            raise NotKnown(
+                f"{path} is not known to Penstock yet, and too many unknown objects are being looked up; try again"
+            )
         self._asked.append(now)

@@ -37,7 +37,7 @@ async def _run(cluster: Cluster) -> AsyncIterator[Finding]:
             absent if len(absent) < len(policies) else []
         )
         for where in partly:
-            yield error(where, "does not exist; what is there keeps the gate only together with it", _AGAIN)
+            yield error(where, "does not exist; the others keep the gate only together with it", _AGAIN)
     async for finding in _tried(cluster):
         yield finding
 

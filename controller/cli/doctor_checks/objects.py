@@ -36,7 +36,7 @@ def _judge(kind: type[Resource], found: Json) -> Finding | None:
     if not active or active.get("observedGeneration", 0) < generation:
         # how long ago the spec was written, nothing says: only of a new object it is known
         if active or clock.now() - epoch(found["metadata"].get("creationTimestamp")) > _PATIENCE:
-            what = "has no condition Active of its present spec: no controller has looked at it"
+            what = "has no condition Active for its present spec: no controller has processed it"
             return warning(where, what, "if that stays so, look at whether a controller leads, and at its log")
         return None
     reason, message = str(active.get("reason", "")), str(active.get("message", ""))

@@ -50,7 +50,7 @@ _Kind = tuple[Severity, str, str]
 """(severity, what such pods do, remedy)."""
 _NO_QUEUE: Final[_Kind] = (
     Severity.ERROR,
-    f"carry the gate {GATE} and name no queue: nobody will ever release them",
+    f"carry the gate {GATE} and name no queue: nothing will ever release them",
     "delete them and create them with a queue, or open their gate as docs/uninstall.md says",
 )
 _UNKNOWN_QUEUE: Final[_Kind] = (
@@ -65,7 +65,7 @@ _REJECTED: Final[_Kind] = (
 )
 _NOT_LOOKED_AT: Final[_Kind] = (
     Severity.ERROR,
-    f"wait for more than {_PATIENCE:g} s without a condition: no controller has looked at them",
+    f"wait for more than {_PATIENCE:g} s without a condition: no controller has processed them",
     "look at the log and the metrics of the controller that leads",
 )
 _NOBODY_RELEASES: Final[_Kind] = (

@@ -128,7 +128,7 @@ async def _serving_certificate(cluster: Cluster) -> AsyncIterator[Finding]:
         where = f"Secret {cluster.home}/{name}"
         right = Need("get", "secrets", namespace=cluster.home)
         if not await cluster.i_may(right.attributes):
-            yield warning(where, f"was not looked at: you may not {right.text}", "look yourself when it expires")
+            yield warning(where, f"was not checked: you may not {right.text}", "look yourself when it expires")
             continue
         secret = await cluster.get(f"/api/v1/namespaces/{cluster.home}/secrets/{name}")
         if secret is None:

@@ -14,7 +14,8 @@ from controller.cli.imports.kueue_report import Report
 from controller.core.kubernetes.amounts import demand_amount, supply_amount
 
 _RETURNS = (
-    "preempts only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
+    "preempts only pods whose owner recreates them without counting a failure; see allowBarePods and allowJobRetries "
+    "of a ClusterQueue"
 )
 _PAST_USAGE = (
     "write fairSharing.usageHalfLife to the root of its tree, with usageHalfLifeTime of Kueue's configuration: past "
@@ -26,7 +27,8 @@ _PREFERENCE = (
 )
 
 _DRAIN = (
-    "drains only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
+    "drains only pods whose owner recreates them without counting a failure; see allowBarePods and allowJobRetries "
+    "of a ClusterQueue"
 )
 
 

@@ -39,12 +39,12 @@ _MODELS: dict[str, tuple[type[WrittenObject], type[WrittenObject]]] = {
     "WorkloadPriorityClass": (PriorityClass, PriorityClass),
 }
 UNCONVERTED = {
-    "AdmissionCheck": "there are no admission checks here; queues that ask for one are told of apart",
+    "AdmissionCheck": "there are no admission checks here; queues that ask for one are reported separately",
     "MultiKueueCluster": "pods are not sent to other clusters",
     "MultiKueueConfig": "pods are not sent to other clusters",
-    "ProvisioningRequestConfig": "no nodes are asked for before pods are admitted",
-    "Topology": "a gang names the label of nodes itself; flavors that name one are told of apart",
-    "Workload": "there is no object beside the pod; make pods again with the label penstock.dev/queue-name",
+    "ProvisioningRequestConfig": "no nodes are requested before pods are admitted",
+    "Topology": "a gang names the node label itself; flavors that name one are reported separately",
+    "Workload": "there is no object for a pod; create the pods again with the label penstock.dev/queue-name",
 }
 """Kinds of the same group that are told of and left out; a queue or flavor that needs one says what that changes."""
 

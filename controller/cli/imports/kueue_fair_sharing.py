@@ -11,7 +11,7 @@ from controller.cli.imports.kueue_report import Report
 
 Document = dict[str, Any]
 
-_NOBODY = "is left out: without a cohort there is nobody to share with"
+_NOBODY = "is left out: without a cohort there are no queues to share with"
 _TURNED_ON = (
     "spec.fairSharing: weights are set below it, so the tree shares fairly; remove this if Kueue's configuration has "
     "no fairSharing, since weights are nothing there then"

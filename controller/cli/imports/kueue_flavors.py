@@ -34,11 +34,11 @@ def flavor_spec(found: Found, capacity: Capacity, sums: Mapping[str, int], repor
 def _tell_topology(found: Found, capacity: Capacity, report: Report) -> None:
     """Here pods name the label itself; where room is known by sums there are no nodes to keep together on."""
     if capacity == "Static":
-        told = "with --capacity Static nobody looks at nodes, so gangs that ask for a topology never fit; remove it"
+        told = "with --capacity Static nodes are not considered, so gangs that ask for a topology never fit; remove it"
         report.lose(found, "spec.topologyName", told)
         return
     told = (
-        f"is left out: a gang names the label of nodes itself, by the annotation {REQUIRED_TOPOLOGY} or "
+        f"is left out: a gang names the node label itself, by the annotation {REQUIRED_TOPOLOGY} or "
         f"{PREFERRED_TOPOLOGY}, instead of kueue.x-k8s.io/podset-required-topology or podset-preferred-topology; in "
         f"slices by {SLICE_TOPOLOGY} and {SLICE_SIZE}, instead of podset-slice-required-topology and podset-slice-size"
     )
@@ -86,6 +86,6 @@ def _tell_taint(
         report.lose(
             found,
             path,
-            f"with --capacity Static nobody looks at nodes, so pods that do not tolerate {text} would get the flavor; "
-            "use --capacity Nodes",
+            f"with --capacity Static nodes are not considered, so pods that do not tolerate {text} would get the "
+            "flavor; use --capacity Nodes",
         )

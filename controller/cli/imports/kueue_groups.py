@@ -101,12 +101,14 @@ class Folding:
             )
         flavor = self._flavors.get(names)
         if flavor is None:
-            return f"ResourceFlavor {names} is not among the objects, so nobody can say what it asks of nodes; add it"
+            return (
+                f"ResourceFlavor {names} is not among the objects, so its requirements on nodes are not known; add it"
+            )
         spec = flavor.spec
         if spec.node_labels or spec.node_taints or spec.tolerations:
             return (
                 "a queue here gives a pod all resources from one flavor, "
-                f"and {names} is for nodes of its own, beside the flavor of the other resources"
+                f"and {names} is for nodes of its own, in addition to the flavor of the other resources"
             )
         return None
 

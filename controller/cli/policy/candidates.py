@@ -55,7 +55,7 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
     metadata = document.get("metadata") or {}
     own = metadata.get("namespace")
     if own and namespace and own != namespace:
-        raise Unusable(f"metadata.namespace: {own!r}: is not the namespace that was asked for, {namespace!r}")
+        raise Unusable(f"metadata.namespace: {own!r}: is not the namespace that was requested, {namespace!r}")
     where = namespace or own or default
     if workload is not None:
         made = pod_of(document, workload)

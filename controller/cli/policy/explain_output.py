@@ -213,7 +213,7 @@ def _others(stage: Stage) -> Iterator[Text]:
 
 def _faulty(trace: Trace) -> Iterator[Text]:
     if trace.faulty:
-        yield Text("   In effect for nobody, because they break the rules of their kind:")
+        yield Text("   Not in effect, because they break the rules of their kind:")
         yield from _indented(trace.faulty, 5)
 
 
@@ -225,9 +225,9 @@ def _result(trace: Trace) -> Iterator[Text]:
     words = "created as it is" if trace.result is Result.ALLOWED else "created, with these changes"
     yield Text(f"Result: {words}", style=_STYLES[trace.result])
     if trace.warnings:
-        yield Text("Who creates it is warned:")
+        yield Text("Warnings for whoever creates it:")
         yield from _indented(trace.warnings, 2)
-    yield Text("What it then says about where to run:")
+    yield Text("What the pod then says about where it runs:")
     yield from _indented(_yaml(directives_of(trace)).splitlines(), 2)
 
 

@@ -100,7 +100,7 @@ def _without_priorities(surroundings: Surroundings) -> str:
 
 def _without_workload_priorities(surroundings: Surroundings) -> str:
     surroundings.world.priority_classes = None
-    return "nobody is warned of one that does not exist"
+    return "there is no warning of one that does not exist"
 
 
 def _without_access(surroundings: Surroundings) -> str:
@@ -173,7 +173,7 @@ CLUSTER_QUEUES = Kind(
     lambda s: s.world.cluster_queues.replace,
     _of_ours(parse_cluster_queue),
     lambda _: True,
-    lambda _: "nobody is warned of kube-scheduler's preemption, or refused",
+    lambda _: "pods are neither refused nor warned of for kube-scheduler's preemption",
     reader=READER,
 )
 WORKLOAD_PRIORITY_CLASSES = Kind(

@@ -58,7 +58,7 @@ def show_table(findings: Findings) -> None:
     """Print a row a policy, whose pods would not stay as they are and why, and the counts."""
     console = Console(highlight=False)
     for fault in findings.faulty:
-        console.print(Text(f"In effect for nobody: {fault}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"Not in effect: {fault}", style="yellow"), soft_wrap=True)
     for note in findings.notes:
         console.print(Text(f"note: {note}"), soft_wrap=True)
     if findings.for_templates:

@@ -160,7 +160,7 @@ def trace(candidate: JudgedPod, surroundings: Surroundings, notes: tuple[str, ..
     if filled.denial is not None:
         return start
     if namespace in NOT_ASKED:
-        note = f"the webhook is not asked about pods of namespace {namespace!r}, as config/ registers it"
+        note = f"the webhook is not called for pods of namespace {namespace!r}, as config/ registers it"
         return replace(start, notes=(*notes, note))
     return _asked(start, replace(request, pod=filled.pod), surroundings)
 

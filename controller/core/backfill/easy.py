@@ -3,7 +3,7 @@
 The first blocked workload of each Backfill queue gets a booking at the earliest time at which it fits, by the
 expected ends of those that run (`earliest`). Whoever comes later in the order, of whichever queue, may take what it
 could have now if it is expected to end by then, or if it is not in the way (`ledgers.booked`): it leaves enough at that
-time. Of whom nobody knows how long it runs, it is only believed that it is not in the way.
+time. Of whom its runtime is not known, it is only believed that it is not in the way.
 
 Nothing of this is kept: each decision plans anew from what is known then, so that a pod that outruns its expectation
 moves the booking, and one that ends early moves it forward.
@@ -43,7 +43,7 @@ _IN_TIME = frozenset(
     }
 )
 """What ends when others do."""
-_UNKNOWN = f"nobody knows how long it runs: set {EXPECTED_RUNTIME}"
+_UNKNOWN = f"its runtime is not known: set {EXPECTED_RUNTIME}"
 
 
 class Backfill:
@@ -109,8 +109,10 @@ class Backfill:
         seconds, outrun = self._forecast.runtime(kind), self._forecast.outrun.get(kind.queue[0])
         if outrun is None:
             return f"it is expected to run {format_duration(seconds)}" if seconds else _UNKNOWN
-        told = f"it is expected to run {format_duration(seconds)}" if seconds else "nobody knows how long it runs"
-        return f"{told}: {EXPECTED_RUNTIME} does not count in its namespace while pod {outrun} runs longer than it said"
+        told = f"it is expected to run {format_duration(seconds)}" if seconds else "its runtime is not known"
+        return (
+            f"{told}: {EXPECTED_RUNTIME} does not count in its namespace while pod {outrun} runs longer than it stated"
+        )
 
     def _behind(self, kind: WorkloadClass, one: Blocker, ledger: BookedLedger, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:

@@ -104,8 +104,8 @@ def may_return(pod: Pod, queue: ClusterQueue | None, jobs: Mapping[str, Job], *,
     owner = pod.owner
     if owner is None:
         if queue is not None and queue.allow_bare_pods:
-            return Verdict(True, "allowBarePods lets it go, though nobody makes it anew")
-        return Verdict(False, "nobody would make it anew (allowBarePods is not set)")
+            return Verdict(True, "allowBarePods allows it, although no owner recreates it")
+        return Verdict(False, "no owner would recreate it (allowBarePods is not set)")
     group = _group(owner)
     if (group, owner.kind) in _REMAKING:
         return Verdict(True, f"its {owner.kind} makes another")

@@ -43,7 +43,7 @@ def _describe_all(wait: Wait, since: float, uid: str, *, figures: bool) -> str:
     if wait.later is not None:
         clauses.append(f"flavor {wait.later.flavor}: tried from {utc_text(int(since) + wait.later.after)} on")
     if wait.is_put_off:
-        clauses.append("whom it may preempt is not asked before some of the evictions under way are through")
+        clauses.append("which pods it may preempt is decided when some of the evictions under way have ended")
     if figures and wait.booking is not None and wait.booking.uid == uid:
         clauses.append(f"kept for it {_from(wait.booking)}")
     return "; ".join(clauses)
@@ -51,7 +51,9 @@ def _describe_all(wait: Wait, since: float, uid: str, *, figures: bool) -> str:
 
 def _from(booking: Booking) -> str:
     """Say from when on something is reserved: a time is only as good as what is known of how long others run."""
-    return f"from {utc_text(ceil(booking.at))} on" if booking.at < inf else "once others end, nobody knows when"
+    return (
+        f"from {utc_text(ceil(booking.at))} on" if booking.at < inf else "once others end, at a time that is not known"
+    )
 
 
 def _flavor(blocker: Blocker) -> str:
@@ -74,7 +76,7 @@ def _describe_blocker(blocker: Blocker) -> str:
         return _describe_shortage(blocker)
     amount, until = blocker.kept
     kept = f"{format_amount(blocker.resource, amount)} is kept until {utc_text(ceil(until))}"
-    return f"{_describe_shortage(blocker)}; {kept} for pods of gangs that are made anew"
+    return f"{_describe_shortage(blocker)}; {kept} for recreated pods of gangs"
 
 
 def _describe_shortage(blocker: Blocker) -> str:
@@ -105,14 +107,14 @@ def _describe_booked(blocker: Blocker, booking: Booking) -> str:
         return f"the room that is free now is {whose}; {blocker.detail}"
     need = format_amount(blocker.resource, blocker.need)
     free = format_amount(blocker.resource, max(0, blocker.free))
-    return f"needs {need} {blocker.resource}, {free} is left beside what is {whose}; {blocker.detail}"
+    return f"needs {need} {blocker.resource}, {free} is left without what is {whose}; {blocker.detail}"
 
 
 # -- without, for what stays ---------------------------------------------------------------------------------------
 
 
 def _outline_blocker(blocker: Blocker) -> str:
-    kept = "" if blocker.kept is None else "; some of it is kept for pods of gangs that are made anew"
+    kept = "" if blocker.kept is None else "; some of it is kept for recreated pods of gangs"
     return f"{_outline_shortage(blocker)}{kept}"
 
 
@@ -121,7 +123,7 @@ def _outline_shortage(blocker: Blocker) -> str:
         whose = f"kept for the first of ClusterQueue {blocker.booking.queue}; {blocker.detail}"
         if blocker.resource is None:
             return f"{_flavor(blocker)}the room that is free is {whose}"
-        return f"{_needs(blocker, blocker.resource)}, more than is left beside what is {whose}"
+        return f"{_needs(blocker, blocker.resource)}, more than is left without what is {whose}"
     if blocker.resource is None:
         return f"{_flavor(blocker)}{blocker.detail}"
     subject = _needs(blocker, blocker.resource)

@@ -17,7 +17,7 @@ USUAL_DEPTH = 4
 class Forecast:
     """`ends` has what every admitted pod holds, `history` how long pods took before.
 
-    `outrun`: by namespace of which nothing is believed that its pods say, one that runs longer than it said.
+    `outrun`: by namespace of which nothing is believed that its pods say, one that runs longer than it stated.
 
     So many workloads as `depth` have a reservation at most, the first in order; what later ones take is compared with
     each. The name is that of PBS's `backfill_depth`.

@@ -104,7 +104,7 @@ def adopt(pods: Iterable[KueuePod], households: Households) -> list[Adoption | O
 def _one(pod: KueuePod, queue: str, households: Households) -> Adoption | Orphan:
     if pod.gates:
         gates = ", ".join(pod.gates)
-        return Orphan(pod, f"waits at {gates}: delete it, so that its owner makes it anew and it waits here instead")
+        return Orphan(pod, f"waits at {gates}: delete it, so that its owner recreates it and it waits here instead")
     name = households.doors.get((pod.namespace, queue))
     if name is None:
         return Orphan(pod, f"LocalQueue {queue} does not exist in {pod.namespace} here: apply the converted objects")

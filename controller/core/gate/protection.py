@@ -202,7 +202,7 @@ def binding_keys(binding: Guarded, who: Actor) -> Texts:
 
 _BREAK_GLASS = "administrators do it as the break-glass group"
 _GATE_ADVICE = "create it again: Penstock adds the gate"
-_WHOSE = {True: "a pod's queue is for life", False: "only Penstock writes this"}
+_WHOSE = {True: "the queue of a pod cannot be changed", False: "only Penstock writes this"}
 
 
 def _growth(path: str, old: Quantities, new: Quantities) -> Texts:
@@ -219,7 +219,7 @@ def _growth(path: str, old: Quantities, new: Quantities) -> Texts:
         before = _charged(path, resource, old)
         if before is not None and amount > before:
             amounts = f"{format_amount(resource, before)} to {format_amount(resource, amount)}"
-            what = f"would grow from {amounts}, and the pod's queue was asked for no more"
+            what = f"would grow from {amounts}, and more was not admitted by the pod's queue"
             texts.append(_text(Rule.NO_GROWTH, where, what, "shrink it, or create a pod that asks for more"))
     return tuple(texts)
 

@@ -182,7 +182,7 @@ def _require(done: Merge, name: str, terms: tuple[Term, ...]) -> None:
 
 def _require_in_part(done: Merge, name: str, rest: Remainder) -> None:
     """Where no alternative can hold: what can of each, and a word on what is left out."""
-    done.conflict(name, "; ".join(rest.left_out) or f"{_TERMS} can hold on no node beside spec.nodeSelector")
+    done.conflict(name, "; ".join(rest.left_out) or f"{_TERMS} can hold on no node together with spec.nodeSelector")
     if rest.holds:
         is_changed = rest.terms != done.pod.required
         done.pod = done.pod.but(required=rest.terms)

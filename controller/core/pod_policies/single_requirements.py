@@ -99,4 +99,4 @@ def _text(wanted: Requirement, own: Sequence[Requirement], conjoined: ConjoinedT
 
 def _few(texts: tuple[str, ...]) -> tuple[str, ...]:
     more = len(texts) - _TOLD_MOST
-    return texts if more <= 0 else (*texts[:_TOLD_MOST], f"{more} more requirements that cannot hold beside the pod's")
+    return texts if more <= 0 else (*texts[:_TOLD_MOST], f"{more} more requirements that contradict the pod's")

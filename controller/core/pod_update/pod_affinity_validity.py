@@ -89,7 +89,7 @@ def _term(path: str, term: Json, *, any_value: bool) -> Iterator[Violation]:
 def _label_keys(path: str, keys: Sequence[str], selector: Json | None) -> Iterator[Violation]:
     """Mirrors `validateLabelKeys`."""
     if keys and selector is None:
-        yield invalid(path, f"is {shown(list(keys))}; it needs a labelSelector beside it", Cause.FORBIDDEN)
+        yield invalid(path, f"is {shown(list(keys))}; it also needs a labelSelector", Cause.FORBIDDEN)
         return
     for index, key in enumerate(keys):
         if not is_label_key(key or ""):

@@ -69,5 +69,5 @@ def forbidden(name: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold | 
     if found is None or found.setting is not SchedulerPreemption.FORBID:
         return None
     text = f"kube-scheduler may preempt for PriorityClass {name}, which ClusterQueue {found.queue} forbids"
-    advice = "create the pod anew with a class of preemptionPolicy Never, or ask the queue's owner"
+    advice = "create the pod again with a class of preemptionPolicy Never, or ask the queue's owner"
     return Hold(Reason.SCHEDULER_PREEMPTION_FORBIDDEN, f"{text}: {advice}")

@@ -24,7 +24,7 @@ class UsedUp:
         """How much, whose, and until when."""
         subject = f"budget {self.budget.name} of ClusterQueue {self.queue}, {self.budget.words}, is used up"
         if self.opens_at is None:
-            return f"{subject}, and stays so while all that runs goes on"
+            return f"{subject}, and stays so while all running pods continue"
         return f"{subject}; it opens again at {utc_text(self.opens_at)}"
 
 

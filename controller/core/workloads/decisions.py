@@ -106,7 +106,7 @@ class Wait:
         return self.others is not None and former.others is not None and self.others.tells_more_than(former.others)
 
 
-NOT_YET: Final = Wait(Reason.PENDING, "not yet looked at")
+NOT_YET: Final = Wait(Reason.PENDING, "not considered yet")
 
 
 @dataclass(frozen=True, slots=True)

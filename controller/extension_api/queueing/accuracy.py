@@ -13,7 +13,7 @@ def _percent(part: float | None) -> str:
 
 _COLUMNS: tuple[Column[AccuracyRow], ...] = (
     Column("Starts", lambda row: row.starts, "Starts that were forecast, the latest 500 at most.", "integer"),
-    Column("Unknown", lambda row: row.unknown, "Those of them for which nobody knew a time.", "integer"),
+    Column("Unknown", lambda row: row.unknown, "Those without a forecast time.", "integer"),
     Column("Within", lambda row: _percent(row.within), "How many of the others lay in their range; 70% is right."),
     Column("Error", lambda row: _percent(row.median_error_part), "The median error, as a part of the time left."),
 )

@@ -33,7 +33,7 @@ _COUNTS: tuple[Column[Any], ...] = (
     Column("Reserved", lambda row: row.reserved, "Pods that are admitted and on no node yet.", "integer"),
     Column("Running", lambda row: row.running, "Pods that run.", "integer"),
     Column("Active", lambda row: str(row.active), "Whether it admits."),
-    Column("Used/Quota", _use, "What is used of which quota, by flavor and resource."),
+    Column("Used/Quota", _use, "How much of which quota is used, by flavor and resource."),
 )
 _DETAILS: tuple[Column[Any], ...] = (
     Column("Free", lambda row: _moved(row.flavors, "free"), "What may still be admitted.", is_wide=True),
@@ -42,7 +42,9 @@ _DETAILS: tuple[Column[Any], ...] = (
 _CLUSTER_QUEUES: tuple[Column[ClusterQueueRow], ...] = (
     Column("Parent", lambda row: row.parent, "The ClusterQueue above it."),
     *_COUNTS,
-    Column("Borrowed", lambda row: _moved(row.flavors, "borrowed"), "What is used beyond its own.", is_wide=True),
+    Column(
+        "Borrowed", lambda row: _moved(row.flavors, "borrowed"), "How much is used beyond its own quota.", is_wide=True
+    ),
     Column("Lent", lambda row: _moved(row.flavors, "lent"), "What others use of its own.", is_wide=True),
     *_DETAILS,
 )

@@ -14,7 +14,7 @@ from controller.visibility.editing import Case, without_pods
 
 
 class _Waiting(Change):
-    """Nobody has to do anything."""
+    """No action is needed."""
 
     __slots__ = ()
 

@@ -42,7 +42,7 @@ async def until_found(doctor: Doctor, *expected: tuple[str, str]) -> None:
 
 async def test_a_gate_that_nothing_adds_is_found(doctor: Doctor, client: Client) -> None:
     async with without(client, MUTATING):
-        missing = "does not exist; what is there keeps the gate only together with it"
+        missing = "does not exist; the others keep the gate only together with it"
         refused = "names a queue, gets no gate, and is refused for that"
         await until_found(doctor, ("MutatingWebhookConfiguration penstock", missing), (NEW_POD, refused))
     await until_found(doctor)
@@ -50,7 +50,7 @@ async def test_a_gate_that_nothing_adds_is_found(doctor: Doctor, client: Client)
 
 async def test_a_gate_that_nothing_protects_is_found(doctor: Doctor, client: Client) -> None:
     async with without(client, VALIDATING):
-        missing = "does not exist; what is there keeps the gate only together with it"
+        missing = "does not exist; the others keep the gate only together with it"
         open_to_all = "may carry the gate penstock.dev/queue without naming a queue"
         await until_found(doctor, ("ValidatingWebhookConfiguration penstock", missing), (NEW_POD, open_to_all))
     await until_found(doctor)
@@ -123,7 +123,7 @@ async def test_an_admission_policy_that_is_missing_is_found(by_policies: Cluster
         assert await doctor.finds(GATE_KEPT) == {}
         path = f"{ADMISSION}/mutatingadmissionpolicybindings/penstock-gate"
         async with without(client, path):
-            missing = "does not exist; what is there keeps the gate only together with it"
+            missing = "does not exist; the others keep the gate only together with it"
             refused = "names a queue, gets no gate, and is refused for that"
             await until_found(doctor, ("MutatingAdmissionPolicyBinding penstock-gate", missing), (NEW_POD, refused))
         await until_found(doctor)

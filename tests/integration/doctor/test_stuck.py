@@ -34,7 +34,7 @@ async def test_a_gated_pod_without_a_queue_is_found(doctor: Doctor, client: Clie
     document = a_pod("orphan", {}, schedulingGates=[{"name": GATE}], nodeName=None)
     async with besides(client, UNWATCHED, document):
         found = await doctor.finds(PODS)
-    what = f"carry the gate {GATE} and name no queue: nobody will ever release them"
+    what = f"carry the gate {GATE} and name no queue: nothing will ever release them"
     assert found["pods in namespace kube-system (orphan)"] == what
 
 

@@ -42,7 +42,7 @@ async def test_a_refusal_says_its_rule_whatever_the_value_is(field: Field, value
     reply = await field.send(Who.EDITOR, Update(Start.QUEUED, {"metadata": {"annotations": {POLICIES: value}}}))
 
     assert reply.code == 403
-    assert "denied request: keys-are-ours: a pod's queue is for life" in reply.body["message"]
+    assert "denied request: keys-are-ours: the queue of a pod cannot be changed" in reply.body["message"]
 
 
 @BY_POLICIES

@@ -42,7 +42,7 @@ async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team, tmp_
     await runs_for(team, "long", "3", "2h")
     message = await team.until_waiting("long", "WouldDelay")
     kept_for = f"kept for the first of ClusterQueue {team.full('cq')}; it is expected to run 2h"
-    assert message == f"flavor {team.full('spot')}: needs 3 cpu, more than is left beside what is {kept_for}"
+    assert message == f"flavor {team.full('spot')}: needs 3 cpu, more than is left without what is {kept_for}"
     kept = await kept_from(team, "long", tmp_path)
     assert 50 * MINUTE < kept - now() <= 60 * MINUTE
     await team.until_waiting("large", "QuotaExceeded")
@@ -74,6 +74,6 @@ async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team, t
     assert 20 * MINUTE < kept - now() <= 30 * MINUTE
     condition = condition_of(await team.get("unknown"))
     assert condition is not None
-    assert f"nobody knows how long it runs: set {EXPECTED_RUNTIME}" in condition["message"]
+    assert f"its runtime is not known: set {EXPECTED_RUNTIME}" in condition["message"]
     await team.pod("bounded", spec={"activeDeadlineSeconds": 600})
     await team.until_bound("bounded")

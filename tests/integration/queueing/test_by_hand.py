@@ -129,7 +129,7 @@ async def test_a_queue_is_drained_and_opened_again(team: Team, jane: Person) -> 
     await team.until_bound("bare", *names)
     done = await jane("drain", "queue/main", "--reason", "the nodes go away")
     assert (done.code, done.output) == (1, f"queue {team.namespace}/main: drained\n")
-    assert "1 stays (1: nobody would make it anew" in done.errors
+    assert "1 stays (1: no owner would recreate it" in done.errors
 
     async def made_anew() -> list[str]:
         return [name for name in await made_by(team, "train") if name not in names and is_gated(await team.get(name))]

@@ -44,7 +44,7 @@ async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> N
         await until_made_anew(team, app, before[app])
     said = await until_drained(team, "PodsStay")
     assert "2 stay (1: its Job would count it as failed" in said
-    assert "1: nobody would make it anew (allowBarePods is not set))" in said
+    assert "1: no owner would recreate it (allowBarePods is not set))" in said
     assert await uids(team, "counting") == before["counting"]
     job = orjson.loads(await team.client.get(ignoring))
     assert not job["status"].get("failed"), job["status"]

@@ -43,7 +43,7 @@ async def test_a_policy_counts_the_pods_that_it_changed(team: AccountTeam) -> No
     assert [noted_of(pod) for pod in pods] == [f"SchedulingPolicy/{name}"] * 2
     await team.pod("three", queue=None, spec={"nodeSelector": {"a": "b"}})
     await says(team, name, pods=2)
-    assert await says(team, quiet) == "Tells the audit log of pods of accounts that may use it"
+    assert await says(team, quiet) == "Writes to the audit log about pods of accounts that may use it"
     await team.delete("two")
     await says(team, name, pods=1)
 

@@ -56,12 +56,12 @@ def test_help_has_an_example(command: str, capsys: Shown) -> None:
         (["hold", "pod/x", "-n", "a", "--reason", "x" * 201], "--reason: has 201 characters; write at most 200"),
         (["hold", "pod/x", "--as-group", "g"], "--as-group needs --as NAME too"),
         (["top", "queue/main"], "queue/main: a queue has no place among others; name pods, a group or a Job"),
-        (["top", "--undo", "pod/x", "--reason", "why"], "with --undo the note goes"),
+        (["top", "--undo", "pod/x", "--reason", "why"], "--undo removes the record"),
         (["drain", "job/x"], "job/x: only queues are drained and opened: queue/NAME or clusterqueue/NAME"),
         (["open", "pod/x"], "pod/x: only queues are drained and opened"),
         (["release"], "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all"),
         (["release", "pod/x", "--all"], "leave it out to undo a hold"),
-        (["release", "pod/x", "--yes"], "to undo a hold nobody is asked"),
+        (["release", "pod/x", "--yes"], "undoing a hold asks nothing"),
     ],
 )
 def test_wrong_usage_is_told_and_changes_nothing(

@@ -71,9 +71,9 @@ OTHER = kueue_queue("other", kueue_group(DEAR), side(kueue_quota("licence", 2)),
     [
         (
             [kueue_queue("a", ONE, GPU), kueue_flavor("a100", nodeLabels={"gpu": "a100"})],
-            "[1]: a queue here gives a pod all resources from one flavor, and a100 is for nodes of its own, beside the "
-            "flavor of the other resources: put all resources into one group whose flavors are kinds of nodes, or make "
-            "a queue of each (left out: pods that ask for gpu are never admitted)",
+            "[1]: a queue here gives a pod all resources from one flavor, and a100 is for nodes of its own, in "
+            "addition to the flavor of the other resources: put all resources into one group whose flavors are kinds "
+            "of nodes, or make a queue of each (left out: pods that ask for gpu are never admitted)",
         ),
         (
             [kueue_queue("a", ONE, GPU), kueue_flavor("a100", tolerations=[{"operator": "Exists"}])],
@@ -85,10 +85,10 @@ OTHER = kueue_queue("other", kueue_group(DEAR), side(kueue_quota("licence", 2)),
         ),
         (
             [kueue_queue("a", ONE, kueue_group(("p", [kueue_quota("pods", 1)]), ("q", [kueue_quota("pods", 1)])))],
-            "so a choice of p, q apart is not possible: put all resources into one group whose flavors are kinds of "
-            "nodes, or make a queue of each (left out: pods are not counted)",
+            "so a choice of p, q apart is not possible: put all resources into one group whose flavors are kinds "
+            "of nodes, or make a queue of each (left out: pods are not counted)",
         ),
-        ([kueue_queue("a", ONE, GPU)], "ResourceFlavor a100 is not among the objects, so nobody can say what it asks"),
+        ([kueue_queue("a", ONE, GPU)], "ResourceFlavor a100 is not among the objects, so its requirements on nodes"),
         (
             [kueue_queue("a", TWO, LICENCE, cohortName="org"), PLAIN],
             "licence of flavor plain is borrowed and lent apart from the flavors of the other resources",

@@ -37,14 +37,14 @@ def a_queue(**spec: Any) -> Json:
     [
         (
             a_queue(preemption={"withinClusterQueue": "LowerPriority"}),
-            "spec.preemption: preempts only pods whose owner makes them anew at no cost",
+            "spec.preemption: preempts only pods whose owner recreates them without counting a failure",
         ),
         (a_queue(preemption={"reclaimWithinCohort": "Any"}), "spec.preemption: preempts only"),
         (
             a_queue(flavorFungibility={"preference": "PreemptionOverBorrowing"}),
             "spec.flavorFungibility.preference: is left out: a later flavor with quota and room",
         ),
-        (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner makes them anew"),
+        (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner recreates them"),
         (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: is left out: without a cohort"),
         (
             a_queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
@@ -88,11 +88,11 @@ def a_queue(**spec: Any) -> Json:
             "WorkloadPriorityClass high: value: pods name the class by the label penstock.dev/priority-class, instead "
             "of kueue.x-k8s.io/priority-class",
         ),
-        (kueue_object("Workload", "w", {}), "Workload w: kind: is left out: there is no object beside the pod"),
-        (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: a gang names the label of nodes itself"),
+        (kueue_object("Workload", "w", {}), "Workload w: kind: is left out: there is no object for a pod"),
+        (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: a gang names the node label itself"),
         (
             kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack"),
-            "ResourceFlavor f: spec.topologyName: is left out: a gang names the label of nodes itself, by",
+            "ResourceFlavor f: spec.topologyName: is left out: a gang names the node label itself, by",
         ),
     ],
 )
@@ -131,9 +131,9 @@ def test_the_label_and_the_room_of_flavors_are_always_told(options: tuple[str, .
         (
             kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack"),
             STATIC,
-            "ResourceFlavor f: spec.topologyName: with --capacity Static nobody looks at nodes",
+            "ResourceFlavor f: spec.topologyName: with --capacity Static nodes are not considered",
         ),
-        (kueue_flavor("f", nodeTaints=[TAINT]), STATIC, "spec.nodeTaints[0]: with --capacity Static nobody looks at"),
+        (kueue_flavor("f", nodeTaints=[TAINT]), STATIC, "spec.nodeTaints[0]: with --capacity Static nodes are not"),
     ],
 )
 def test_a_change_of_which_pods_are_admitted_needs_consent(document: Json, options: tuple[str, ...], told: str) -> None:

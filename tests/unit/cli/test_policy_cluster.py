@@ -125,8 +125,9 @@ async def test_what_matters_little_may_be_unreadable_with_a_note() -> None:
     assert notes == (
         "no right to list runtimeclasses.node.k8s.io: what the RuntimeClass of a pod demands is left out",
         "no right to list priorityclasses.scheduling.k8s.io: spec.priority is left out",
-        "no right to list workloadpriorityclasses.penstock.dev: nobody is warned of one that does not exist",
-        "no right to list clusterqueues.penstock.dev: nobody is warned of kube-scheduler's preemption, or refused",
+        "no right to list workloadpriorityclasses.penstock.dev: there is no warning of one that does not exist",
+        "no right to list clusterqueues.penstock.dev: pods are neither refused nor warned of for kube-scheduler's "
+        "preemption",
     )
     assert found.world.has_priority_class("any")
     assert found.priorities.fields({}) is None

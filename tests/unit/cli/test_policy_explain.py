@@ -201,11 +201,11 @@ Filled in, as the apiserver does before it asks the webhook:
 5. Queue: changes the pod
      spec.schedulingGates[0]: + {{name: {GATE}}}
 Result: created, with these changes
-Who creates it is warned:
+Warnings for whoever creates it:
   removed penstock.dev/flavor: only Penstock writes these, when it admits the pod
   PodSchedulingPolicy 'told' (mode Warn) would refuse the pod, but spec.nodeSelector[pool] is 'a', not 'b'
   LocalQueue 'main' does not exist in namespace 'default': the pod stays queued until it does (QueueNotFound)
-What it then says about where to run:
+What the pod then says about where it runs:
   schedulingGates:
   - name: penstock.dev/queue
   schedulerName: default-scheduler
@@ -287,9 +287,7 @@ def test_namespaces_left_out_are_those_of_config(tool: ExplainTool) -> None:
     everything = cluster_pod_policy(nodeSelector={"a": "b"})
     answer = tool.answer(a_pod(namespace="kube-system"), everything, a_namespace("kube-system"))
     assert (answer["result"], answer["steps"]) == ("allowed", [])
-    assert answer["notes"] == [
-        "the webhook is not asked about pods of namespace 'kube-system', as config/ registers it"
-    ]
+    assert answer["notes"] == ["the webhook is not called for pods of namespace 'kube-system', as config/ registers it"]
 
 
 def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: ExplainTool) -> None:

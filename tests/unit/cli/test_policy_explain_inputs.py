@@ -127,7 +127,7 @@ def test_a_pod_can_come_from_stdin(tool: ExplainTool, monkeypatch: pytest.Monkey
             {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": []}},
             "Job: spec.template: []: must be an object",
         ),
-        (a_pod(namespace="b"), "Pod: metadata.namespace: 'b': is not the namespace that was asked for, 'a'"),
+        (a_pod(namespace="b"), "Pod: metadata.namespace: 'b': is not the namespace that was requested, 'a'"),
         (
             a_pod(affinity=node_terms({"matchExpressions": [{"key": "a", "operator": "in"}]})),
             "Pod: spec.affinity, spec.tolerations or spec.nodeSelector: not of the form that pods have",

@@ -67,7 +67,7 @@ FAULTS: list[tuple[Json, str]] = [
     ),
     (
         {"cases": [a_case(made=a_pod(namespace="a"), namespace="b")]},
-        "cases[0].pod: metadata.namespace: 'a': is not the namespace that was asked for, 'b'",
+        "cases[0].pod: metadata.namespace: 'a': is not the namespace that was requested, 'b'",
     ),
     (
         {"cases": [a_case(made={"apiVersion": "batch/v1", "kind": "Job", "spec": {}})]},

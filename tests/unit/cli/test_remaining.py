@@ -53,7 +53,7 @@ async def test_a_drain_of_which_all_go_is_well(time: FakeTime) -> None:
 async def test_a_silent_controller_is_not_waited_for_for_ever(time: FakeTime) -> None:
     client = FakeClient().will("GET", *[a_queue()] * 99)
     (line,), pods_stay = await told(client, Verb.DRAIN)
-    assert "see whether the controller runs" in line
+    assert "check whether the controller runs" in line
     assert pods_stay is False
 
 

@@ -139,7 +139,7 @@ def test_of_several_budgets_the_last_to_open_is_told() -> None:
     assert budgets.closing(tree, "team-a") == above
     never = used_up(AtEnd.HOLD, opens_at=None)
     assert UsedUpBudgets({"team-a": [never], "org": [above]}).closing(tree, "team-a") == never
-    assert "stays so while all that runs goes on" in never.sentence
+    assert "stays so while all running pods continue" in never.sentence
     assert UsedUpBudgets({"team-a": [mine]}).closing(tree, "org") is None
 
 

@@ -60,7 +60,7 @@ IN_PART: list[Any] = [
         says(selector={"zone": "a"}, required=terms("zone In b")),
         terms("zone In c"),
         terms("zone In b"),
-        "spec.affinity.nodeAffinity: required terms can hold on no node beside spec.nodeSelector",
+        "spec.affinity.nodeAffinity: required terms can hold on no node together with spec.nodeSelector",
     ),
     # what holds nowhere by itself
     (
@@ -95,7 +95,7 @@ def test_of_many_contradictions_the_first_are_told() -> None:
     wants = says(required=terms(*(f"zone In {number}" for number in range(6))))
     (verdict,) = after(says(selector={"zone": "a"}), a_policy(wants=wants)).verdicts
     assert verdict.reasons.startswith("spec.nodeSelector[zone] is 'a', not zone In [0]; ")
-    assert verdict.reasons.endswith("; 3 more requirements that cannot hold beside the pod's")
+    assert verdict.reasons.endswith("; 3 more requirements that contradict the pod's")
 
 
 def test_what_is_left_of_many_alternatives_is_bounded_too() -> None:

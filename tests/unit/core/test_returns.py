@@ -28,7 +28,7 @@ def an_owner(kind: str = "Job", api_version: str = "batch/v1") -> Owner:
         (an_owner("DaemonSet", "apps/v1"), False, "its owner is a DaemonSet, of which it is not known"),
         (an_owner("Job", "batch.volcano.sh/v1alpha1"), False, "its owner is a Job, of which it is not known"),
         (an_owner(), False, "its Job is not known"),
-        (None, False, "nobody would make it anew"),
+        (None, False, "no owner would recreate it"),
     ],
 )
 def test_only_owners_known_to_make_another_get_a_pod_back(owner: Owner | None, may: bool, why: str) -> None:
@@ -90,7 +90,7 @@ def test_the_status_of_a_drain_says_what_the_apiserver_refuses() -> None:
             "Drained",
             False,
             "PodsStay",
-            "1 pod is on its way out; 1 stays (1: the apiserver refuses for now, and is asked again: 429: budget)",
+            "1 pod is on its way out; 1 stays (1: the apiserver refuses for now; Penstock tries again: 429: budget)",
         )
     ]
     cache.evictions.retry("a")

@@ -102,10 +102,10 @@ BOOKING = Booking("team-b", "me", at=100.0)
         ),
         (
             Blocker("spot", Reason.NO_CAPACITY, "cpu", 4000, 2000, kept=(1000, 60.0)),
-            "flavor spot: needs 4 cpu, 2 of its capacity is free; 1 is kept until 1970-01-01T00:01:00Z for pods of "
-            "gangs that are made anew",
-            "flavor spot: needs 4 cpu, more than is free of its capacity; some of it is kept for pods of gangs that "
-            "are made anew",
+            "flavor spot: needs 4 cpu, 2 of its capacity is free; 1 is kept until 1970-01-01T00:01:00Z for recreated "
+            "pods of gangs",
+            "flavor spot: needs 4 cpu, more than is free of its capacity; some of it is kept for recreated pods "
+            "of gangs",
         ),
         (
             Blocker("spot", Reason.NO_CAPACITY, detail="no room for all 5 pods", now="room for 2 of the 5 pods now"),
@@ -119,9 +119,9 @@ BOOKING = Booking("team-b", "me", at=100.0)
         ),
         (
             Blocker("spot", Reason.WOULD_DELAY, "cpu", 3000, 1000, "it runs long", booking=BOOKING),
-            "flavor spot: needs 3 cpu, 1 is left beside what is kept for the first of ClusterQueue team-b from "
+            "flavor spot: needs 3 cpu, 1 is left without what is kept for the first of ClusterQueue team-b from "
             "1970-01-01T00:01:40Z on; it runs long",
-            "flavor spot: needs 3 cpu, more than is left beside what is kept for the first of ClusterQueue team-b; "
+            "flavor spot: needs 3 cpu, more than is left without what is kept for the first of ClusterQueue team-b; "
             "it runs long",
         ),
         (

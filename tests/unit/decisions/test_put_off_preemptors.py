@@ -80,7 +80,7 @@ def test_preemption_stops_at_the_most_evictions() -> None:
     plan = absorbed(cache)
     assert (evicted(plan), [*plan.preemptors]) == (["first-runs"], ["first-urgent"])
     assert waiting(plan) == {"first/2000": "Preempting", "second/2000": "QuotaExceeded"}
-    assert said(plan).endswith("; whom it may preempt is not asked before some of the evictions under way are through")
+    assert said(plan).endswith("; which pods it may preempt is decided when some of the evictions under way have ended")
 
     # nothing moved in its queue: it is looked at all the same, and found to be no further
     again = absorbed(cache)

@@ -208,9 +208,9 @@ def a_policy(namespace: str = "", **fields: Any) -> Policy:
         (a_policy(), ("True", "Ready", "Changes new pods that it selects")),
         (
             a_policy("default", target=Target.POD_TEMPLATES, mode=Mode.AUDIT),
-            ("True", "Ready", "Tells the audit log of templates, when they are written, that it selects"),
+            ("True", "Ready", "Writes to the audit log about templates, when they are written, that it selects"),
         ),
-        (a_policy(mode=Mode.WARN), ("True", "Ready", "Tells who creates new pods that it selects")),
+        (a_policy(mode=Mode.WARN), ("True", "Ready", "Warns whoever creates new pods that it selects")),
         (None, ("False", "Invalid", "spec.mode: bad")),
         (
             a_policy("default", pods=None),
@@ -261,8 +261,8 @@ def test_a_policy_counts_its_pods_until_they_are_gone() -> None:
     ("mode", "expected"),
     [
         (Mode.ENFORCE, ("True", "Ready", "Changes and refuses pods of accounts that may use it")),
-        (Mode.WARN, ("True", "Ready", "Tells who creates pods of accounts that may use it")),
-        (Mode.AUDIT, ("True", "Ready", "Tells the audit log of pods of accounts that may use it")),
+        (Mode.WARN, ("True", "Ready", "Warns whoever creates pods of accounts that may use it")),
+        (Mode.AUDIT, ("True", "Ready", "Writes to the audit log about pods of accounts that may use it")),
         (None, ("False", "Invalid", "spec.allowed: bad")),
     ],
 )

@@ -137,7 +137,7 @@ def test_what_was_refused_does_not_say_to_wait() -> None:
     lines = list(remedies_text(found))
     assert found.reason == "PatchRejected"
     assert "the condition penstock.dev/Admissible of pod refused says by whom" in found.message
-    assert "Nobody has to do anything." not in lines
+    assert "No action is needed." not in lines
     assert (
         "  - an apiserver, policy or webhook that takes the patch (onto spot) [whoever looks after the queues]" in lines
     )
@@ -149,4 +149,4 @@ def test_what_was_refused_does_not_say_to_wait() -> None:
 def test_what_is_next_and_was_not_refused_is_pending() -> None:
     found = told(a_world(a_pod("next", said=a_saying()), nodes=[a_node(cpu="4")]), "next")
     assert (found.reason, found.remedies) == ("Pending", ())
-    assert "Nobody has to do anything." in list(remedies_text(found))
+    assert "No action is needed." in list(remedies_text(found))

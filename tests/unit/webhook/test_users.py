@@ -141,7 +141,7 @@ def check(*given: Any, **fields: Any) -> Answer:
 def test_a_forged_note_is_refused_with_what_it_has_to_be() -> None:
     assert check("bob").denial == (
         "user-is-true: spec.template.metadata.annotations[penstock.dev/user]: would be 'bob' and has to be 'ann': only "
-        "Penstock writes this; leave it as it was, or out of what is new"
+        "Penstock writes this; leave it as it was, or leave it out of new objects"
     )
     for new in (None, "ann"):
         assert "has to be 'bob'" in (check(new, "bob", kind="deployments").denial or "")

@@ -121,7 +121,7 @@ def test_forbidding_scheduler_preemption_moves_pods_below() -> None:
     cache.set_cluster_queue("org", org)
     assert hold() == (
         "SchedulerPreemptionForbidden: kube-scheduler may preempt for PriorityClass urgent, which ClusterQueue org "
-        "forbids: create the pod anew with a class of preemptionPolicy Never, or ask the queue's owner"
+        "forbids: create the pod again with a class of preemptionPolicy Never, or ask the queue's owner"
     )
     cache.set_cluster_queue("org", replace(org, scheduler_preemption=SchedulerPreemption.ALLOW))
     assert hold() == ""
