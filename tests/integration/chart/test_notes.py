@@ -18,7 +18,7 @@ def test_the_notes_say_how_to_see_that_it_works_and_what_is_on() -> None:
     on = renderer.helm(CHART, values)["penstock/templates/NOTES.txt"]
 
     assert "kubectl -n elsewhere wait deployment --all" in off
-    assert "Switched on: nothing but queues.\n" in off
+    assert "Enabled: no features besides queues.\n" in off
     assert "  - RuntimeClasses (cluster's default: kata)\n  - pod scheduling policies\n" in on
 
 
@@ -28,12 +28,12 @@ NOTED: dict[str, str] = {
     "pod-template-policies": "pod scheduling policies for templates",
     "scheduling-policies": (
         "scheduling policies (merge: DeepMerge): "
-        "from the first policy on, pods of accounts that may use none are refused"
+        "as soon as one policy exists, pods of accounts that may use none are refused"
     ),
     "default-scheduling-policies": (
-        "scheduling policies to begin with, of which every account may use the policy restricted"
+        "default scheduling policies, of which every account may use the policy restricted"
     ),
-    "client-certificates": "client certificates: the webhook serves only clients that show one",
+    "client-certificates": "client certificates: the webhook serves only clients that have one",
     "network-policy": "a NetworkPolicy for Penstock's pods",
     "history": "a history of pods, in the database of the Secret penstock-history",
     "dashboard": "the page, served with the certificate of the Secret penstock-dashboard-tls",
@@ -44,9 +44,9 @@ NOTED: dict[str, str] = {
 
 
 def noted(**values: Any) -> list[str]:
-    """The lines of the notes that say what is switched on."""
+    """The lines of the notes that say what is enabled."""
     notes = renderer.helm(CHART, values)["penstock/templates/NOTES.txt"]
-    block = notes.partition("Switched on:")[2].partition("\n\nNext:")[0]
+    block = notes.partition("Enabled:")[2].partition("\n\nNext:")[0]
     return [line.removeprefix("  - ") for line in block.splitlines() if line]
 
 
@@ -59,5 +59,5 @@ def test_the_notes_have_a_line_for_every_feature_that_is_on() -> None:
 def test_the_notes_say_what_scheduling_policies_refuse() -> None:
     refused = NOTED["scheduling-policies"].replace("DeepMerge", "FirstEntry")
     assert noted(schedulingPolicies={"enabled": True, "merge": "FirstEntry"}) == [refused]
-    lacking = "; no pod is judged by them without schedulingPolicies.enabled"
+    lacking = "; they have no effect without schedulingPolicies.enabled"
     assert noted(defaultSchedulingPolicies={"enabled": True}) == [NOTED["default-scheduling-policies"] + lacking]
