@@ -26,7 +26,7 @@ PAGE_SOURCES := page/index.html page/vite.config.ts page/tsconfig.json $(shell f
 PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page page-check browser test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
+.PHONY: help demo page page-check pictures browser test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate docs docs-serve lock image clean
 
@@ -35,6 +35,9 @@ help: ## Show this list
 
 demo: $(VENV)/runtime.stamp $(if $(PAGE),page) ## Watch two teams share nodes and borrow quota (PAGE=1: in a browser, too; KUBECONFIG=file: on your cluster)
 	@$(PENSTOCK) demo $(if $(PAGE),--page) $(CLUSTER)
+
+pictures: sandbox browser ## Take the pictures of the page in docs/pictures anew
+	@$(BIN)/python -m tests.support.pictures
 
 page: $(PAGE_FOLDER) ## Build the page that `penstock dashboard` shows
 

@@ -79,6 +79,9 @@ function Waiting({ namespace, name }: { namespace: string; name: string }) {
         )}
         {live.parts.remedies !== undefined && <Remedies rows={live.parts.remedies} />}
       </section>
+      {told?.holders.map((holders) => (
+        <Holders key={`${holders.flavor} ${holders.resource}`} holders={holders} />
+      ))}
     </>
   );
 }
@@ -121,9 +124,6 @@ function Explanation({ told, row }: { told: ExplanationRow; row: PodRow | undefi
         )}
       </dl>
       {told.flavors.length > 0 && <Findings rows={told.flavors} />}
-      {told.holders.map((holders) => (
-        <Holders key={`${holders.flavor} ${holders.resource}`} holders={holders} />
-      ))}
     </>
   );
 }
