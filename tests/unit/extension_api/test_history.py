@@ -242,6 +242,16 @@ async def test_what_cannot_be_added_up_is_refused(
     assert (code, told in body["message"]) == (422, True), body
 
 
+async def test_more_rows_than_an_answer_has_are_refused(
+    reader: Failing, served: ServedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controller.extension_api.queueing.usage_reports.MOST_ROWS", 1)
+    async with served.serve(registry(reader)) as session:
+        document = a_report("ClusterUsageReport", by=["namespace"])
+        code, body = await post(served, session, "/clusterusagereports", document)
+    assert (code, "spec.by: 2 rows are more than 1: sum by less, or of less" in body["message"]) == (422, True)
+
+
 async def test_days_are_those_of_the_zone(reader: Failing, served: ServedApi) -> None:
     spec = {"from": "2026-03-01", "to": "2026-03-03", "per": "day", "zone": "Asia/Tokyo"}
     begin = 1_772_290_800  # 2026-02-28T15:00:00Z, midnight of 1 March in Tokyo

@@ -12,12 +12,16 @@ import pytest
 from sqlalchemy import select
 
 from controller.cache.cluster import ClusterCache
+from controller.history.health import HistoryHealth
 from controller.history.reader import Reader
 from controller.history.recorder import Change
 from controller.history.run_store import HistoryError
 from controller.history.runs import Outcome
 from controller.history.schema import runs
 from controller.history.store import Store
+from controller.history.usage_columns import Span
+from controller.history.used import Used
+from controller.history.wanted import Wanted
 from controller.kube import clock
 from controller.runtime.history_lane import History, HistoryLane
 from controller.telemetry.metrics import ControllerMetrics
@@ -119,6 +123,31 @@ async def test_a_database_that_is_down_loses_nothing(store: Failing) -> None:
         store.is_down = False
         assert await lane.has(a=("", 0), b=(Outcome.DELETED, 0), c=("", 0))
         assert lane.metric("penstock_history_lost") == 0
+
+
+async def test_it_says_how_far_it_is_behind_and_why(store: Failing) -> None:
+    lane = Lane(a_cache(), store)
+    assert lane.lane.health() == HistoryHealth(), "before it writes, nothing is late"
+    store.is_down = True
+    async with lane.running():
+        lane.lane.pods.put_pod(a_pod("a"))
+        await eventually(lambda: lane.lane.health().behind_seconds >= 2)
+        health = lane.lane.health()
+        assert (health.unwritten, health.lost) == (1, 0)
+        assert health.error.endswith("history.db: the server does not answer")
+        store.is_down = False
+        await eventually(lambda: lane.lane.health() in (HistoryHealth(), HistoryHealth(behind_seconds=1)))
+
+
+async def test_samples_are_written_at_the_end(store: Failing) -> None:
+    lane = Lane(a_cache(), store)
+    async with lane.running():
+        lane.lane.pods.put_pod(a_released_pod("a", node="node-1", started=70))
+        assert await lane.has(a=("", 70))
+        lane.lane.recorder.sampled("a", {"cpu": 5, "memory": 7})
+        await lane.lane.flush()
+    (found,) = await asyncio.to_thread(Reader(store).find, Wanted(Span(0, 2**40)), most=9)
+    assert found.used == Used(1, {"cpu": 5, "memory": 7}, {"cpu": 5, "memory": 7})
 
 
 async def test_a_file_that_is_deleted_is_filled_anew(tmp_path: Path, store: Failing) -> None:
