@@ -1,6 +1,6 @@
 """Answers that are kept current while somebody looks: each question is asked once for all who look with one identity.
 
-The API has no watch, so it is asked again: after a second, and later where an answer takes long, so that one who looks
+The API has no watch, so it is asked once a second, and more seldom where an answer takes long, so that one who looks
 keeps the controller busy for at most half of the time.
 """
 
@@ -29,7 +29,7 @@ _ANSWER_SECONDS: Final = 60.0
 class Question:
     """What is asked: a path of the apiserver, and the form of the answer. Two of one name have the same form.
 
-    `pause`: at least so many seconds lie between an answer and the next question.
+    `pause`: at least so many seconds lie between the beginnings of two questions.
     """
 
     name: str
@@ -122,7 +122,8 @@ class Feeds:
                 began = clock.monotonic()
                 await feed.ask(viewer)
                 self._tell()
-                await asyncio.sleep(max(feed.question.pause, clock.monotonic() - began))
+                took = clock.monotonic() - began
+                await asyncio.sleep(max(feed.question.pause - took, took))
         finally:
             del self._feeds[key]
 
