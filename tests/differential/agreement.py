@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from controller.core.pod_update import may_change
+from controller.core import job_update, pod_update
 from tests.differential.oracle import Json, Oracle, Pair, Unjudged, Verdict
 
 _ROUND = 400
@@ -18,7 +18,8 @@ Path = tuple[str | int, ...]
 
 
 def our_verdict(old: Json, new: Json) -> Verdict:
-    """May_change's violations in the oracle's form."""
+    """May_change's violations in the oracle's form: that of pods, or that of Jobs."""
+    may_change = job_update.may_change if old.get("kind") == "Job" else pod_update.may_change
     return tuple(sorted({(violation.path, violation.cause.value) for violation in may_change(old, new)}))
 
 

@@ -108,14 +108,15 @@ _SPEC: Final[dict[str, tuple[Any, ...]]] = {
     ),
 }
 _STORED: Final = ("priority", "overhead", "serviceAccountName", "terminationGracePeriodSeconds", "volumes")
+RESOURCES: Final[tuple[Json, ...]] = (
+    *({}, {"requests": {"cpu": "1"}}, {"requests": {"cpu": "1000m"}}, {"requests": {"cpu": "2"}}),
+    *({"requests": {}}, {"requests": {"memory": "1Gi"}}, {"requests": {"memory": "1024Mi"}}),
+)
 _CONTAINER: Final[dict[str, tuple[Any, ...]]] = {
     "image": ("pause:3", "pause:4", "", " pause:3", "pause:3\n", "\x1cpause", "\u2003", "pause\x85"),
     "command": (None, [], ["run"]),
     "env": ([], None, [{"name": "A", "value": "1"}], [{"name": "A"}]),
-    "resources": (
-        *({}, {"requests": {"cpu": "1"}}, {"requests": {"cpu": "1000m"}}, {"requests": {"cpu": "2"}}),
-        *({"requests": {}}, {"requests": {"memory": "1Gi"}}, {"requests": {"memory": "1024Mi"}}),
-    ),
+    "resources": RESOURCES,
     "imagePullPolicy": ("IfNotPresent", "Always"),
     "securityContext": (None, {}, {"privileged": False}, {"runAsUser": 0}),
     "tty": (None, True),

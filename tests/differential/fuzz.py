@@ -1,4 +1,4 @@
-"""`make fuzz`: as many pairs as wanted, on all cores, against the validation of Kubernetes.
+"""`make fuzz`: as many pairs as wanted, half of them pods and half Jobs, on all cores, against Kubernetes' validation.
 
 Ends with code 1 at the first disagreement, made small; what to do with it stands in CONTRIBUTING.md.
 """
@@ -19,6 +19,7 @@ import click
 
 from tests.differential import coverage, oracle
 from tests.differential.agreement import disagreements, report
+from tests.differential.job_pairs import job_pairs
 from tests.differential.oracle import Oracle
 from tests.differential.pairs import pairs
 from tests.support.shared_work import Judge, judge_all
@@ -50,7 +51,8 @@ def _judging(seed: int, program: Path, environment: dict[str, str]) -> Iterator[
     with Oracle(program, {**os.environ, **environment}) as running:
 
         def judge(number: int) -> tuple[int, str]:
-            batch = list(pairs(Random(f"{seed}/{number}"), _BATCH))  # noqa: S311 - cases, not secrets
+            draw = job_pairs if number % 2 else pairs
+            batch = list(draw(Random(f"{seed}/{number}"), _BATCH))  # noqa: S311 - cases, not secrets
             different = disagreements(running, batch)
             return len(batch), report(running, different[0]) if different else ""
 

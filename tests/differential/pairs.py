@@ -37,6 +37,11 @@ def changed(random: Random, old: Json) -> Json:
     return new
 
 
+def change_directives(random: Random, pod: Json) -> None:
+    """Change one of its scheduling directives."""
+    random.choice(_OF_DIRECTIVES)(random, pod)
+
+
 def stored_pod(random: Random) -> Json:
     """A pod with all defaults, as the apiserver writes it."""
     pod = foreign.plain_pod(random)
@@ -149,9 +154,12 @@ def _edit_at(random: Random, holder: Any, key: Any) -> None:
 
 Change = Callable[[Random, Json], None]
 
-_CHANGES: tuple[Change, ...] = (
+_OF_DIRECTIVES: tuple[Change, ...] = (
     *(_write_anew, _write_anew, _remove, _ungate, _ungate, _grow_selector, _grow_terms, _grow_terms),
     *(_add_toleration, _edit, _edit, _edit, _edit),
+)
+_CHANGES: tuple[Change, ...] = (
+    *_OF_DIRECTIVES,
     *(foreign.change_metadata, foreign.change_metadata, foreign.change_annotations),
     *(foreign.change_spec, foreign.change_containers, foreign.change_limits),
 )

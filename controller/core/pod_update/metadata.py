@@ -27,13 +27,18 @@ _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 
 
 def violations(old: Json, new: Json, *, is_same_spec: bool) -> Iterator[Violation]:
-    """Return what the apiserver would refuse in the metadata of an update."""
+    """Return what the apiserver would refuse in the metadata of an update of a pod."""
+    yield from of_object(old, new)
+    yield from pod_annotations.violations(old, new, is_same_spec=is_same_spec)
+
+
+def of_object(old: Json, new: Json) -> Iterator[Violation]:
+    """Return what it would refuse in the metadata of any object with a namespace, its annotations apart."""
     before, after = old.get("metadata") or {}, new.get("metadata") or {}
     yield from _identity(before, after)
     yield from _names(after)
     if (after.get("labels") or {}) != (before.get("labels") or {}):
-        yield from _labels(after.get("labels") or {})
-    yield from pod_annotations.violations(old, new, is_same_spec=is_same_spec)
+        yield from labels("metadata.labels", after.get("labels") or {})
     if (after.get("ownerReferences") or []) != (before.get("ownerReferences") or []):
         yield from _owners(after.get("ownerReferences") or [])
     if (after.get("finalizers") or []) != (before.get("finalizers") or []):
@@ -79,13 +84,13 @@ def _masked(prefix: str) -> str:
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def _labels(labels: Json) -> Iterator[Violation]:
-    """Mirrors `ValidateLabels`."""
-    for key, value in labels.items():
+def labels(path: str, held: Json) -> Iterator[Violation]:
+    """Return the faults of labels at a path. Mirrors `ValidateLabels`."""
+    for key, value in held.items():
         if not is_label_key(key):
-            yield invalid("metadata.labels", f"the key {shown(key)} is none; must be {LABEL_KEY_FORM}")
+            yield invalid(path, f"the key {shown(key)} is none; must be {LABEL_KEY_FORM}")
         if not is_label_value(value or ""):
-            yield invalid("metadata.labels", f"{key} is {shown(value)}; must be {LABEL_VALUE_FORM}")
+            yield invalid(path, f"{key} is {shown(value)}; must be {LABEL_VALUE_FORM}")
 
 
 def _owners(owners: list[Json]) -> Iterator[Violation]:

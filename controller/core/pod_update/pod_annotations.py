@@ -35,28 +35,43 @@ def violations(old: Json, new: Json, *, is_same_spec: bool) -> Iterator[Violatio
     before, after = _of(old), _of(new)
     is_same = before == after
     if not is_same:
-        yield from _names(after)
+        yield from names(_PATH, after)
         yield from _fixed(before, after)
     if not (is_same and is_same_spec):
-        yield from _profiles(after, new.get("spec") or {})
-        yield from _others(before, after, old.get("spec") or {}, new.get("spec") or {})
+        yield from of_pods(_PATH, before, after, old.get("spec") or {}, new.get("spec") or {})
 
 
-def _of(pod: Json) -> Mapping[str, str]:
-    every: Mapping[str, str] = (pod.get("metadata") or {}).get("annotations") or {}
+def of_pods(
+    path: str, old: Mapping[str, str], new: Mapping[str, str], before: Json, after: Json
+) -> Iterator[Violation]:
+    """Return what is wrong with those that mean something for a pod, beside its spec before and after.
+
+    Mirrors `ValidatePodSpecificAnnotations`.
+    """
+    yield from _profiles(path, new, after)
+    yield from _others(path, old, new, before, after)
+
+
+def kept(every: Mapping[str, str]) -> Mapping[str, str]:
+    """Return annotations of a pod, or of a template, without those that the apiserver drops when it reads them."""
     if _DROPPED.isdisjoint(every):
         return every
     return {key: value for key, value in every.items() if key not in _DROPPED}
 
 
-def _names(annotations: Mapping[str, str]) -> Iterator[Violation]:
+def _of(pod: Json) -> Mapping[str, str]:
+    return kept((pod.get("metadata") or {}).get("annotations") or {})
+
+
+def names(path: str, annotations: Mapping[str, str]) -> Iterator[Violation]:
+    """Return what is wrong with annotations of any object at a path. Mirrors `ValidateAnnotations`."""
     for key in annotations:
         if not is_label_key(key.lower()):
-            yield invalid(_PATH, f"the key {shown(key)} is none; must be {LABEL_KEY_FORM}")
+            yield invalid(path, f"the key {shown(key)} is none; must be {LABEL_KEY_FORM}")
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
     if size > _BYTES_MOST:
         text = f"take {size} bytes together; at most {_BYTES_MOST} are kept"
-        yield invalid(_PATH, text, Cause.TOO_LONG)
+        yield invalid(path, text, Cause.TOO_LONG)
 
 
 def _fixed(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Violation]:
@@ -67,20 +82,20 @@ def _fixed(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Violation
             yield Violation(f"{_PATH}[{key}]", Cause.FORBIDDEN, Rule.ANNOTATION_STAYS, text)
 
 
-def _profiles(annotations: Mapping[str, str], spec: Json) -> Iterator[Violation]:
+def _profiles(path: str, annotations: Mapping[str, str], spec: Json) -> Iterator[Violation]:
     """Mirrors `ValidateSeccompPodAnnotations` and `ValidateAppArmorPodAnnotations`."""
     for key, profile in annotations.items():
         if key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
             if not _is_seccomp_profile(profile):
                 text = f"is {shown(profile)}; must be runtime/default, unconfined or localhost/<relative path>"
-                yield invalid(f"{_PATH}.{key}", text)
+                yield invalid(f"{path}.{key}", text)
         elif key.startswith(_APPARMOR):
             container = key.removeprefix(_APPARMOR)
             if container not in _containers(spec):
-                yield invalid(f"{_PATH}[{key}]", f"there is no container {shown(container)}")
+                yield invalid(f"{path}[{key}]", f"there is no container {shown(container)}")
             if profile not in ("", "runtime/default", "unconfined") and not profile.startswith("localhost/"):
                 text = f"is {shown(profile)}; must be runtime/default, unconfined or localhost/<name>"
-                yield invalid(f"{_PATH}[{key}]", text)
+                yield invalid(f"{path}[{key}]", text)
 
 
 def _is_seccomp_profile(profile: str) -> bool:
@@ -96,16 +111,18 @@ def _containers(spec: Json) -> set[str]:
     return {container.get("name") or "" for name in lists for container in spec.get(name) or ()}
 
 
-def _others(old: Mapping[str, str], new: Mapping[str, str], before: Json, after: Json) -> Iterator[Violation]:
+def _others(
+    path: str, old: Mapping[str, str], new: Mapping[str, str], before: Json, after: Json
+) -> Iterator[Violation]:
     """The rest of `ValidatePodSpecificAnnotations`."""
     if _MIRROR in new and not after.get("nodeName"):
-        yield invalid(f"{_PATH}[{_MIRROR}]", "a mirror pod names its node in spec.nodeName")
+        yield invalid(f"{path}[{_MIRROR}]", "a mirror pod names its node in spec.nodeName")
     # who has a wrong one may keep it, or write another
     if not _is_deletion_cost(new.get(_DELETION_COST, "0")) and _is_deletion_cost(old.get(_DELETION_COST, "0")):
         text = f"is {shown(new[_DELETION_COST])}; must be a whole number of 32 bits"
-        yield invalid(f"{_PATH}[{_DELETION_COST}]", text)
+        yield invalid(f"{path}[{_DELETION_COST}]", text)
     if new.get(TOLERATIONS):
-        yield from annotated_tolerations(_PATH, new[TOLERATIONS], compares=compares_tolerations(before))
+        yield from annotated_tolerations(path, new[TOLERATIONS], compares=compares_tolerations(before))
 
 
 def _is_deletion_cost(text: str) -> bool:

@@ -1,9 +1,9 @@
-// The apiserver's own verdict on updates of pods: rest.BeforeUpdate with the real strategy of k8s.io/kubernetes, which
-// is what a PUT or PATCH goes through after mutating admission.
+// The apiserver's own verdict on updates of pods and Jobs: rest.BeforeUpdate with the real strategy of k8s.io/kubernetes,
+// which is what a PUT or PATCH goes through after mutating admission.
 //
-// Reads lines {"old": Pod, "new": [Pod, ...]}, and answers with one line for each new pod: a JSON list of [field, cause],
-// sorted and without doubles. A line that begins with "!" says why an update cannot be judged: a pod cannot be decoded, or
-// the old one is refused as it stands.
+// Reads lines {"old": Pod, "new": [Pod, ...]}, or the same of Jobs, and answers with one line for each new one: a JSON list
+// of [field, cause], sorted and without doubles. A line that begins with "!" says why an update cannot be judged: an object
+// cannot be decoded, or the old one is refused as it stands.
 package main
 
 import (
@@ -17,15 +17,25 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
 )
+
+// object is a pod or a Job.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
 
 const longestLine = 64 << 20
 
@@ -70,20 +80,20 @@ func main() {
 	}
 }
 
-// stored decodes a pod that the apiserver has, which it would take again as it stands.
-func stored(raw []byte) (*api.Pod, error) {
+// stored decodes an object that the apiserver has, which it would take again as it stands.
+func stored(raw []byte) (object, error) {
 	old, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	found, err := update(old.DeepCopy(), old)
+	found, err := update(old.DeepCopyObject().(object), old)
 	if err == nil && len(found) > 0 {
 		err = fmt.Errorf("refused as it stands: %v", found)
 	}
 	return old, err
 }
 
-func answer(raw []byte, old *api.Pod, fault error) string {
+func answer(raw []byte, old object, fault error) string {
 	if fault != nil {
 		return fmt.Sprintf("!old: %q", fault)
 	}
@@ -99,28 +109,48 @@ func answer(raw []byte, old *api.Pod, fault error) string {
 	return string(text)
 }
 
-func decode(raw []byte) (*api.Pod, error) {
-	object, err := runtime.Decode(legacyscheme.Codecs.UniversalDecoder(), raw)
+func decode(raw []byte) (object, error) {
+	decoded, err := runtime.Decode(legacyscheme.Codecs.UniversalDecoder(), raw)
 	if err != nil {
 		return nil, err
 	}
-	decoded, ok := object.(*api.Pod)
-	if !ok {
-		return nil, fmt.Errorf("%T is no pod", object)
+	if _, err := strategy(decoded); err != nil {
+		return nil, err
 	}
-	return decoded, nil
+	return decoded.(object), nil
+}
+
+// strategy is what the apiserver updates objects of a kind by.
+func strategy(of runtime.Object) (rest.RESTUpdateStrategy, error) {
+	switch of.(type) {
+	case *api.Pod:
+		return pod.Strategy, nil
+	case *batch.Job:
+		return job.Strategy, nil
+	}
+	return nil, fmt.Errorf("%T is neither a pod nor a Job", of)
 }
 
 // update answers what the apiserver would: nothing, or what it refuses.
-func update(new, old *api.Pod) ([][2]string, error) {
-	if new.ResourceVersion == "" {
-		// the store does the same for updates without conditions (Store.Update)
-		new.ResourceVersion = old.ResourceVersion
+func update(new, old object) (found [][2]string, err error) {
+	// as the apiserver does, where a rule of its own fails
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	by, err := strategy(old)
+	if err != nil {
+		return nil, err
 	}
-	// a request of the new pod's namespace: that it is the old one's is for the validation to say
-	ctx := request.WithNamespace(context.Background(), new.Namespace)
-	found := [][2]string{}
-	err := rest.BeforeUpdate(pod.Strategy, ctx, new, old)
+	if new.GetResourceVersion() == "" {
+		// the store does the same for updates without conditions (Store.Update)
+		new.SetResourceVersion(old.GetResourceVersion())
+	}
+	// a request of the new object's namespace: that it is the old one's is for the validation to say
+	ctx := request.WithNamespace(context.Background(), new.GetNamespace())
+	found = [][2]string{}
+	err = rest.BeforeUpdate(by, ctx, new, old)
 	if err == nil {
 		return found, nil
 	}
