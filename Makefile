@@ -36,7 +36,7 @@ help: ## Show this list
 demo: $(VENV)/runtime.stamp $(if $(PAGE),page) ## Watch two teams share nodes and borrow quota (PAGE=1: in a browser, too; KUBECONFIG=file: on your cluster)
 	@$(PENSTOCK) demo $(if $(PAGE),--page) $(CLUSTER)
 
-pictures: sandbox browser ## Take the pictures of the page in docs/pictures anew
+pictures: sandbox browser ## Take the pictures of the page in docs/screens anew
 	@$(BIN)/python -m tests.support.pictures
 
 page: $(PAGE_FOLDER) ## Build the page that `penstock dashboard` shows

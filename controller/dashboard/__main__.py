@@ -71,7 +71,7 @@ async def _run(
     )
     observing = http.endpoints(CollectorRegistry(), ready=lambda: None, healthy=lambda: None)
     async with Client(connection, user_agent="penstock-dashboard") as client:
-        page = Dashboard(TokenViewers(client), files, cluster=connection.host, namespace="", hosts=lambda address: True)
+        page = Dashboard(TokenViewers(client), files, cluster=connection.host, namespace="", is_ours=bool)
         async with (
             page.app() as app,
             http.serving(observing, http_address) as observed,

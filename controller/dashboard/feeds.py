@@ -46,17 +46,21 @@ class Feed:
         self.version = 0
         self.answer: Any = None
         self.problem: Problem | None = None
+        self.asked_at = clock.monotonic()
+        """When the question was sent to which there is no answer yet, or the latest one was answered."""
         self.listeners = 0
         self.unheard_since = clock.monotonic()
 
     async def ask(self, viewer: Viewer) -> None:
         """Ask once."""
+        self.asked_at = clock.monotonic()
         try:
             body = await viewer.client.get(self.question.path, seconds=_ANSWER_SECONDS)
             self.answer, self.problem = self._read(body), None
         except KubeError as error:
             self.problem = problem(error)
         self.version += 1
+        self.asked_at = clock.monotonic()
 
     def _read(self, body: bytes) -> Any:
         try:

@@ -33,8 +33,8 @@ async def opened(port: int, kubeconfig: str | None = None, context: str | None =
             files,
             cluster=client.url,
             namespace=config.namespace(kubeconfig, context),
-            # the port is free to choose for whoever forwards it from another machine
-            hosts=lambda address: address.host in _NAMES,
+            # any port: whoever forwards it from another machine may choose another
+            is_ours=lambda name: name in _NAMES,
         )
         async with page.app() as app, serving(app, Address(HOST, port)) as address:
             yield viewers.address(HOST, address.port)

@@ -37,6 +37,10 @@ class OneViewer:
         sent = request.cookies.get(self._cookie, "")
         return self._viewer if compare_digest(sent.encode(), self._secret.encode()) else None
 
+    def forget(self, viewer: Viewer) -> bool:
+        """Say no: what is wrong is the kubeconfig, which the page cannot change."""
+        return False
+
     def routes(self) -> list[web.RouteDef]:
         """Return the path of the address."""
         return [web.get(OPEN, self._open, allow_head=False)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
-from multidict import MultiMapping
+from multidict import MultiDict, MultiMapping
 
+from controller.core.kubernetes.names import DNS_LABEL_FORM, DNS_SUBDOMAIN_FORM, is_dns_label, is_dns_subdomain
 from controller.dashboard.feeds import Question
 from controller.dashboard.pod_table import Wanted, WrongTable, window
 from controller.dashboard.timeline import timeline
@@ -60,12 +61,14 @@ _MOST_RUNS: Final = 100
 _LONG_AGO: Final = "400d"
 
 
-def part(name: str, query: _Query) -> Part:
-    """Return what is looked at by a name and the parameters of an address. Raises WrongTable."""
+def part(asked: str) -> Part:
+    """Return what is looked at by a name and parameters, as `pods?namespace=team-a&sort=place`. Raises WrongTable."""
+    name, _, parameters = asked.partition("?")
+    query = MultiDict(parse_qsl(parameters))
     if name in _LISTS:
         return Part(name, _listed(_LISTS[name], None), _as_it_is)
     if name in _LISTS_IN_NAMESPACES:
-        return Part(name, _listed(_LISTS_IN_NAMESPACES[name], _namespace(query)), _as_it_is)
+        return Part(name, _listed(_LISTS_IN_NAMESPACES[name], namespace_of(query)), _as_it_is)
     if name not in _OTHERS:
         known = ", ".join(sorted((*_LISTS, *_LISTS_IN_NAMESPACES, *_OTHERS)))
         raise WrongTable(f"part={name}: there is no such part; there are {known}")
@@ -74,7 +77,7 @@ def part(name: str, query: _Query) -> Part:
 
 def _pods(name: str, query: _Query) -> Part:
     wanted = Wanted.read(query, query.getall("filter", []))
-    return Part(name, Question(name, ROOT + within(_namespace(query), "queuepods"), _pod_rows), Changes(wanted))
+    return Part(name, Question(name, ROOT + within(namespace_of(query), "queuepods"), _pod_rows), Changes(wanted))
 
 
 def _reasons(name: str, query: _Query) -> Part:
@@ -91,13 +94,13 @@ def _runs(name: str, query: _Query) -> Part:
     """What became of pods, those that were created last; of one pod all that had its name."""
     parameters = {"limit": str(_MOST_RUNS)}
     if query.get("pod"):
-        parameters |= {"target": f"pod/{query['pod']}", "from": _LONG_AGO}
-    path = f"{within(_namespace(query), PLURAL)}?{urlencode(parameters)}"
+        parameters |= {"target": f"pod/{_needed(query, 'pod')}", "from": _LONG_AGO}
+    path = f"{within(namespace_of(query), PLURAL)}?{urlencode(parameters)}"
     return Part(name, Question(name, ROOT + path, _statuses, _SLOW), _as_it_is)
 
 
 def _shares(name: str, query: _Query) -> Part:
-    return Part(name, _listed("queueshares", _namespace(query)), _as_it_is)
+    return Part(name, _listed("queueshares", namespace_of(query)), _as_it_is)
 
 
 def _pod(name: str, query: _Query) -> Part:
@@ -133,16 +136,20 @@ def _listed(plural: str, namespace: str | None) -> Question:
     return Question(plural, ROOT + within(namespace, plural), _statuses)
 
 
-def _namespace(query: _Query) -> str | None:
-    """Return the namespace that is asked about; None: all."""
-    return quote(query.get("namespace", ""), safe="") or None
+def namespace_of(query: MultiMapping[str]) -> str | None:
+    """Return the namespace that is asked about; None: all. Raises WrongTable."""
+    value = query.get("namespace", "")
+    if value and not is_dns_label(value):
+        raise WrongTable(f"namespace={value}: must be {DNS_LABEL_FORM}")
+    return value or None
 
 
 def _needed(query: _Query, parameter: str) -> str:
+    """Return a name that stands in a path, where `..` would lead elsewhere."""
     value = query.get(parameter, "")
-    if not value:
-        raise WrongTable(f"{parameter}=: this part is of one object: write its name")
-    return quote(value, safe="")
+    if not is_dns_subdomain(value):
+        raise WrongTable(f"{parameter}={value}: this part is of one object, whose name must be {DNS_SUBDOMAIN_FORM}")
+    return value
 
 
 def _as_it_is(answer: Any) -> Any:

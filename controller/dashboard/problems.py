@@ -44,7 +44,7 @@ def problem(error: KubeError) -> Problem:
         right = Right.refused(error.message)
         return Problem("forbidden", error.message, "" if right is None else _sentence(what_to_ask_for([right])))
     if isinstance(error, Unauthorized):
-        return Problem("signedOut", "The apiserver does not accept these credentials.", "Sign in again.")
+        return Problem("signedOut", "The apiserver does not accept these credentials.", "Log in again.")
     if isinstance(error, ApiError) and error.status in _UNAVAILABLE:
         told = error.message or one_line(error)
         return Problem("notAnswering", told, "The page asks again. penstock doctor shows whether a controller leads.")

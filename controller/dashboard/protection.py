@@ -7,8 +7,7 @@ from typing import Final
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
-
-from controller.telemetry.http import Address
+from yarl import URL
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -40,14 +39,21 @@ async def of_own_site(request: web.Request, handler: Handler) -> web.StreamRespo
     return await handler(request)
 
 
-def only_for(hosts: Callable[[Address], bool]) -> Middleware:
-    """Return what refuses requests to other names: a name of somebody else's that leads here shares no cookies."""
+def only_for(names: Callable[[str], bool]) -> Middleware:
+    """Return what refuses requests to other hosts: a name of somebody else's that leads here shares no cookies."""
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        name, _, port = request.host.rpartition(":")
-        if not (port.isdecimal() and hosts(Address(name.strip("[]"), int(port)))):
-            raise web.HTTPForbidden(text=f"this page is not called {request.host}")
+        if not names(_host(request.host)):
+            raise web.HTTPForbidden(text="this page is not called so")
         return await handler(request)
 
     return check
+
+
+def _host(header: str) -> str:
+    """Return the name in a Host header, with or without a port; empty: it has none."""
+    try:
+        return URL(f"http://{header}").host or ""
+    except ValueError:
+        return ""

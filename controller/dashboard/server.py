@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
-from urllib.parse import quote
 
 import msgspec
 from aiohttp import web
@@ -14,7 +13,7 @@ from msgspec import Struct
 from controller.dashboard.feeds import Feeds
 from controller.dashboard.files import Files
 from controller.dashboard.live import stream
-from controller.dashboard.parts import part
+from controller.dashboard.parts import namespace_of, part
 from controller.dashboard.pod_table import WrongTable
 from controller.dashboard.problems import Problem, problem
 from controller.dashboard.protection import add_headers, of_own_site, only_for
@@ -26,11 +25,10 @@ from controller.extension_api.queueing.usage_reports import KIND as USAGE
 from controller.extension_api.queueing.usage_reports import PLURAL as USAGE_PLURAL
 from controller.extension_api.reading import within
 from controller.extension_api.resources import API_VERSION
-from controller.kube.errors import KubeError
-from controller.telemetry.http import Address
+from controller.kube.errors import Forbidden, Invalid, KubeError, NotFound, Unauthorized
 
 _CREATION_SECONDS: Final = 60.0
-_MOST_PARTS: Final = 8
+_MOST_PARTS: Final = 12
 _BODY_BYTES: Final = 2**20
 
 
@@ -44,22 +42,22 @@ class Session(Struct, frozen=True, rename="camel"):
 
 
 class Dashboard:
-    """The page of one cluster, for these viewers, under names for which `hosts` holds."""
+    """The page of one cluster, for these viewers, under hosts for whose names `is_ours` holds."""
 
     def __init__(
-        self, viewers: Viewers, files: Files, *, cluster: str, namespace: str, hosts: Callable[[Address], bool]
+        self, viewers: Viewers, files: Files, *, cluster: str, namespace: str, is_ours: Callable[[str], bool]
     ) -> None:
         self._viewers = viewers
         self._files = files
         self._cluster = cluster
         self._namespace = namespace
-        self._hosts = hosts
+        self._is_ours = is_ours
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[web.Application]:
         """Yield the aiohttp application, which asks the cluster as long as the block runs."""
         async with Feeds() as feeds:
-            app = web.Application(client_max_size=_BODY_BYTES, middlewares=[only_for(self._hosts), of_own_site])
+            app = web.Application(client_max_size=_BODY_BYTES, middlewares=[only_for(self._is_ours), of_own_site])
             app.on_response_prepare.append(add_headers)
 
             async def end(_: web.Application) -> None:
@@ -86,16 +84,18 @@ class Dashboard:
         """Return what asks who it is first, and answers faults as what the page shows."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
+            viewer = None
             try:
                 viewer = await self._viewers.of(request)
-                if viewer is None:
-                    return _json({"signIn": self._viewers.sign_in}, 401)
-                return await handler(request, viewer)
+                if viewer is not None:
+                    return await handler(request, viewer)
             except WrongTable as error:
                 return _json({"problem": Problem("wrongAddress", str(error))}, 400)
             except KubeError as error:
-                found = problem(error)
-                return _json({"problem": found}, 401 if found.kind == "signedOut" else 502)
+                is_over = isinstance(error, Unauthorized) and viewer is not None and self._viewers.forget(viewer)
+                if not is_over:
+                    return _json({"problem": problem(error)}, _status(error))
+            return _json({"signIn": self._viewers.sign_in}, 401)
 
         return handle
 
@@ -106,10 +106,10 @@ class Dashboard:
 
     def _live(self, feeds: Feeds) -> Callable[[web.Request, Viewer], Awaitable[web.StreamResponse]]:
         async def live(request: web.Request, viewer: Viewer) -> web.StreamResponse:
-            names = list(dict.fromkeys(request.query.getall("part", [])))
-            if not 0 < len(names) <= _MOST_PARTS:
+            asked = request.query.getall("part", [])
+            if not 0 < len(asked) <= _MOST_PARTS:
                 raise WrongTable(f"part=: name one to {_MOST_PARTS} parts to look at")
-            return await stream(request, feeds, viewer, [part(one, request.query) for one in names])
+            return await stream(request, feeds, viewer, [part(one) for one in asked])
 
         return live
 
@@ -118,8 +118,8 @@ class Dashboard:
 
     async def _usage(self, request: web.Request, viewer: Viewer) -> web.Response:
         """Ask about one namespace, or, which takes another right, about all."""
-        namespace = quote(request.query.get("namespace", ""), safe="")
-        if namespace:
+        namespace = namespace_of(request.query)
+        if namespace is not None:
             return await _created(request, viewer, USAGE, within(namespace, USAGE_PLURAL))
         return await _created(request, viewer, CLUSTER_USAGE, within(None, CLUSTER_USAGE_PLURAL))
 
@@ -133,6 +133,11 @@ async def _created(request: web.Request, viewer: Viewer, kind: str, path: str) -
     body = {"apiVersion": API_VERSION, "kind": kind, "spec": spec}
     answer = await viewer.client.post(f"{ROOT}{path}", body, seconds=_CREATION_SECONDS)
     return web.Response(body=answer, content_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _status(error: KubeError) -> int:
+    """Pass on what the request itself is to blame for."""
+    return error.status if isinstance(error, (Forbidden, Invalid, NotFound)) else 502
 
 
 async def _no_such_path(request: web.Request) -> web.Response:

@@ -46,9 +46,14 @@ class TokenViewers:
         kind, _, header = request.headers.get("Authorization", "").partition(" ")
         token = header.strip() if kind.lower() == "bearer" else request.cookies.get(COOKIE, "")
         try:
-            return await self._viewer(token) if token else None
+            return await self._viewer(token) if _is_token(token) else None
         except Unauthorized:
             return None
+
+    def forget(self, viewer: Viewer) -> bool:
+        """Forget a token that has expired or was revoked."""
+        self._known.pop(viewer.key, None)
+        return True
 
     def routes(self) -> list[web.RouteDef]:
         """Return the paths by which somebody signs in and out."""
@@ -61,7 +66,7 @@ class TokenViewers:
             token = ""
         if not token:
             return _refused(400, "There is no token in this request.")
-        if not token.isascii() or not token.isprintable():
+        if not _is_token(token):
             return _refused(400, "This is no token: it has characters that no header may have.")
         if len(token) > _MOST_TOKEN:
             return _refused(400, "This token is too long for a cookie: use a proxy that sends it with each request.")
@@ -91,6 +96,11 @@ class TokenViewers:
         while len(self._known) > MOST_VIEWERS:
             self._known.popitem(last=False)
         return self._known[key]
+
+
+def _is_token(text: str) -> bool:
+    """Whether it can be one at all, and stand in a header."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 def _bearer(token: str) -> Callable[[], Awaitable[str]]:

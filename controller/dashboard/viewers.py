@@ -40,6 +40,10 @@ class Viewers(Protocol):
         """Return who has sent a request; None: nobody we know."""
         ...
 
+    def forget(self, viewer: Viewer) -> bool:
+        """Take back what is known of somebody whose credentials are refused now; say whether they can sign in anew."""
+        ...
+
     def routes(self) -> list[web.RouteDef]:
         """Return the paths by which somebody comes in, and goes."""
         ...

@@ -24,6 +24,9 @@ class RunStore(Protocol):
     def prepare(self) -> bool:
         """Bring the tables up to date; return whether there is no run in them."""
 
+    def check(self) -> None:
+        """See that the tables are there, as this version has them."""
+
     def write(self, changes: Sequence[Change]) -> None:
         """Take in changes, at any time once more."""
 

@@ -29,6 +29,8 @@ _PAUSE_SECONDS: Final = 1.0
 _AT_ONCE: Final = 500
 """Changes of a batch: as many as can be read from the cache in a moment."""
 _EXPIRE_SECONDS: Final = 3600.0
+CHECK_SECONDS: Final = 10.0
+"""After so long without a write it is seen whether the database is still there."""
 _ANSWER_SECONDS: Final = 30.0
 """What was written after that is written once more, which changes nothing."""
 _BACKOFF: Final = Backoff(first=1.0, longest=60.0)
@@ -86,6 +88,7 @@ class HistoryLane:
         """When all that had changed was written; None: this replica does not write yet."""
         self._is_ready = False
         self._expires_at = 0.0
+        self._checks_at = 0.0
         self._turn = asyncio.Lock()
         self._calls = BlockingCalls("history", seconds=_ANSWER_SECONDS)
 
@@ -131,6 +134,8 @@ class HistoryLane:
                 await self._prepare()
             elif taken:
                 await self._in_thread(lambda: self._store.write(taken))
+            elif clock.monotonic() >= self._checks_at:
+                await self._in_thread(self._store.check)
             await self._expire()
         except HistoryError as error:
             self.recorder.put_back(taken)
@@ -139,6 +144,8 @@ class HistoryLane:
         if self._failures:
             _log.info("history_works_again")
         self._failures, self._error = 0, ""
+        if taken or clock.monotonic() >= self._checks_at:
+            self._checks_at = clock.monotonic() + CHECK_SECONDS
         if not len(self.recorder):
             self._written_at = clock.monotonic()
         if taken:

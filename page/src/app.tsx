@@ -1,11 +1,13 @@
 /** The frame: who looks at which cluster, the views, and which namespace they are about. */
 
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { Link, Route, Switch, useRoute } from "wouter";
+import { StreamContext } from "./live";
 import { Loading, ProblemNote } from "./parts/notes";
-import { Scope } from "./parts/scope";
+import { Scope, useScopeQuery } from "./parts/scope";
 import { Theme } from "./parts/theme";
 import { SessionContext, useEntrance, useSession } from "./session";
+import { Stream } from "./stream";
 import { SignInView } from "./views/signIn";
 
 const Overview = lazy(() => import("./views/overview"));
@@ -26,6 +28,7 @@ const VIEWS: readonly [string, string, string][] = [
 
 export function App() {
   const [entrance, ask] = useEntrance();
+  const stream = useMemo(() => new Stream(ask), [ask]);
   switch (entrance.kind) {
     case "asking":
       return <Loading what="the page" />;
@@ -43,7 +46,9 @@ export function App() {
     case "in":
       return (
         <SessionContext value={entrance.session}>
-          <Frame onSignedOut={ask} />
+          <StreamContext value={stream}>
+            <Frame onSignedOut={ask} />
+          </StreamContext>
         </SessionContext>
       );
   }
@@ -95,7 +100,7 @@ function Frame({ onSignedOut }: { onSignedOut: () => void }) {
 function Viewer({ onSignedOut }: { onSignedOut: () => void }) {
   const session = useSession();
   if (!session.ends) return <bdi className="viewer">{session.user}</bdi>;
-  const signOut = () => fetch("/api/sign-out", { method: "POST" }).then(onSignedOut);
+  const signOut = () => fetch("/api/sign-out", { method: "POST" }).then(onSignedOut, onSignedOut);
   return (
     <button type="button" onClick={signOut}>
       Sign out <bdi>{session.user}</bdi>
@@ -105,8 +110,9 @@ function Viewer({ onSignedOut }: { onSignedOut: () => void }) {
 
 function View({ path, name, pattern }: { path: string; name: string; pattern: string }) {
   const [isShown] = useRoute(pattern);
+  const query = useScopeQuery();
   return (
-    <Link href={path} aria-current={isShown ? "page" : undefined}>
+    <Link href={`${path}${query}`} aria-current={isShown ? "page" : undefined}>
       {name}
     </Link>
   );

@@ -1,6 +1,6 @@
-/** What the server sends while somebody looks: one stream of events for all parts of a view. */
+/** What the server sends while somebody looks. */
 
-import { useEffect, useState } from "react";
+import { createContext, useContext, useEffect, useState } from "react";
 import type {
   AccuracyRow,
   ClusterQueueRow,
@@ -16,6 +16,7 @@ import type {
   Timeline,
   Window,
 } from "./generated/sent";
+import type { Stream } from "./stream";
 
 export interface Parts {
   clusterQueues: ClusterQueueRow[];
@@ -43,71 +44,39 @@ export interface Live {
 }
 
 const NOTHING: Live = { parts: {}, problems: {}, isOpen: false };
-const HIDDEN_SECONDS = 30;
+
+export const StreamContext = createContext<Stream | undefined>(undefined);
 
 /** Look at parts. Parameters that change keep what was shown until the first answer to the new ones. */
 export function useLive(names: readonly PartName[], parameters: URLSearchParams): Live {
   const [live, setLive] = useState(NOTHING);
-  const isVisible = useVisible();
-  const address = addressOf(names, parameters);
+  const stream = useContext(StreamContext);
+  const asked = names.join(" ");
+  const query = parameters.toString();
   useEffect(() => {
-    if (!isVisible) return;
-    const source = new EventSource(`/api/live?${address}`);
-    source.onopen = () => setLive((known) => ({ ...known, isOpen: true }));
-    source.onerror = () => setLive((known) => ({ ...known, isOpen: false }));
-    let isFirst = true;
-    for (const name of namesOf(address)) {
-      source.addEventListener(name, (event) => {
-        const sent = JSON.parse(event.data);
-        setLive((known) => received(known, name, name === "pods" && !isFirst ? merged(known.parts.pods, sent) : sent));
-        if (name === "pods") isFirst = false;
-      });
-    }
-    source.addEventListener("problem", (event) => {
-      const { part, problem } = JSON.parse(event.data) as { part: PartName; problem: Problem };
-      setLive((known) => ({ ...known, problems: { ...known.problems, [part]: problem } }));
-    });
-    return () => source.close();
-  }, [address, isVisible]);
+    if (stream === undefined) return;
+    const ends = (asked.split(" ") as PartName[]).map((name) =>
+      stream.listen(`${name}?${query}`, {
+        onPart: (sent, isFirst) => setLive((known) => received(known, name, sent, isFirst)),
+        onProblem: (problem) => setLive((known) => ({ ...known, problems: { ...known.problems, [name]: problem } })),
+        onOpen: (isOpen) => setLive((known) => ({ ...known, isOpen })),
+      }),
+    );
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [stream, asked, query]);
   return live;
 }
 
-function addressOf(names: readonly PartName[], parameters: URLSearchParams): string {
-  const sent = new URLSearchParams(parameters);
-  for (const name of names) sent.append("part", name);
-  return sent.toString();
-}
-
-function namesOf(address: string): PartName[] {
-  return new URLSearchParams(address).getAll("part") as PartName[];
-}
-
-function received(known: Live, name: PartName, sent: unknown): Live {
+function received(known: Live, name: PartName, sent: unknown, isFirst: boolean): Live {
   const { [name]: _, ...problems } = known.problems;
-  return { parts: { ...known.parts, [name]: sent }, problems, isOpen: true };
+  const part = name === "pods" && !isFirst ? merged(known.parts.pods, sent as Window) : sent;
+  return { parts: { ...known.parts, [name]: part }, problems, isOpen: true };
 }
 
 /** Put a window together: the server sends the order of its rows, and only those rows that differ from before. */
 export function merged(known: Window | undefined, sent: Window): Window {
   const rows = Object.fromEntries(sent.order.map((key) => [key, sent.rows[key] ?? known?.rows[key]]));
   return { ...sent, rows: rows as Window["rows"] };
-}
-
-/** Whether somebody sees the page; a moment longer than they do. Browsers open few streams at a time. */
-function useVisible(): boolean {
-  const [isVisible, setVisible] = useState(true);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
-      clearTimeout(timer);
-      if (document.visibilityState === "visible") setVisible(true);
-      else timer = setTimeout(() => setVisible(false), HIDDEN_SECONDS * 1000);
-    };
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, []);
-  return isVisible;
 }

@@ -28,7 +28,7 @@ export function startsIn(start: StartRow | null | undefined, now: number): strin
 
 /** The range in which a workload starts. */
 export function startRange(start: StartRow, now: number): string {
-  if (start.p50 === "") return start.unknown;
+  if (start.p50 === "") return "unknown";
   const [first, last] = [until(start.p20, now), until(start.p90, now)];
   return first === last ? first : `${first} to ${last}`;
 }

@@ -26,7 +26,7 @@ from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.pages import a_browser, looking
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "screens"
 SIZE: Final = {"width": 1200, "height": 760}
 _PODS: Final = 80
 _SEED: Final = 1
@@ -56,10 +56,10 @@ async def _nodes(page: Page) -> None:
 
 
 VIEWS: Final[dict[str, tuple[str, Callable[[Page], Any]]]] = {
-    "page-overview": ("/", _overview),
-    "page-queue": ("/queues/team-a", _queue),
-    "page-pod": ("/pods/team-a/batch-0079", _pod),
-    "page-nodes": ("/nodes", _nodes),
+    "overview": ("/", _overview),
+    "queue": ("/queues/team-a", _queue),
+    "pod": ("/pods/team-a/batch-0079", _pod),
+    "nodes": ("/nodes", _nodes),
 }
 """Each picture: the address of a view, and what waits until all of it is there."""
 

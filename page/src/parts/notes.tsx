@@ -1,6 +1,7 @@
 /** What is shown where there is nothing else: something is wrong, not there yet, or not there at all. */
 
 import type { ReactNode } from "react";
+import { useAddress } from "../address";
 import type { Problem } from "../generated/sent";
 import type { Live, PartName } from "../live";
 
@@ -21,6 +22,8 @@ export function ProblemNote({ problem }: { problem: Problem }) {
   );
 }
 
+const IN_NAMESPACES: readonly PartName[] = ["pods", "localQueues", "runs"];
+
 /** A part of a view: what went wrong with it, or that it is on its way, or what it shows. */
 export function Shown({
   live,
@@ -34,9 +37,13 @@ export function Shown({
   children: ReactNode;
 }) {
   const problem = live.problems[name];
+  const namespace = useAddress().parameters.get("namespace");
   return (
     <>
       {problem !== undefined && <ProblemNote problem={problem} />}
+      {problem?.kind === "forbidden" && IN_NAMESPACES.includes(name) && !namespace && (
+        <p>If you may see one namespace only, enter it at the top of the page.</p>
+      )}
       {live.parts[name] !== undefined ? children : problem === undefined && <Loading what={what} />}
     </>
   );
@@ -44,9 +51,11 @@ export function Shown({
 
 /** Whether what is shown is current. */
 export function Freshness({ live }: { live: Live }) {
+  const isCurrent = live.isOpen && Object.keys(live.problems).length === 0;
+  const text = !live.isOpen ? "not connected: trying again" : isCurrent ? "live" : "not current";
   return (
-    <span className="fresh" data-open={live.isOpen} role="status">
-      {live.isOpen ? "live" : "not connected: trying again"}
+    <span className="fresh" data-open={isCurrent} role="status">
+      {text}
     </span>
   );
 }

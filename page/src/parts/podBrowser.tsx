@@ -8,6 +8,7 @@ import { useNow } from "../now";
 import { Freshness, Shown } from "./notes";
 import { GROUPS } from "./podColumns";
 import { PodTable } from "./podTable";
+import { Typed } from "./typed";
 
 const IN_ADDRESS = ["namespace", "search", "filter", "sort", "group"];
 
@@ -53,16 +54,13 @@ function Tools({ window }: { window: Window | undefined }) {
   const filters = parameters.getAll("filter");
   return (
     <div className="tools">
-      <label>
-        Search
-        <input
-          ref={search}
-          type="search"
-          placeholder="name, owner, user, node …  ( / )"
-          value={parameters.get("search") ?? ""}
-          onChange={(event) => set({ search: event.target.value }, true)}
-        />
-      </label>
+      <Typed
+        label="Search"
+        ref={search}
+        placeholder="name, owner, user, node …  ( / )"
+        value={parameters.get("search") ?? ""}
+        onTyped={(text) => set({ search: text }, true)}
+      />
       <label>
         Group by
         <select value={parameters.get("group") ?? ""} onChange={(event) => set({ group: event.target.value })}>

@@ -3,7 +3,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { Window } from "../generated/sent";
-import { POD_COLUMNS } from "./podColumns";
+import { useMedia } from "../media";
+import { POD_COLUMNS, type PodColumn } from "./podColumns";
 
 const ROW_PIXELS = 34;
 const OVERSCAN = 10;
@@ -18,10 +19,19 @@ interface TableProps {
   onOffset: (offset: number) => void;
 }
 
-const COLUMNS_STYLE = { gridTemplateColumns: POD_COLUMNS.map((column) => column.width).join(" ") };
+/** On small screens the columns that tell most. */
+function useColumns(): readonly PodColumn[] {
+  const isNarrow = useMedia("(max-width: 50rem)");
+  return isNarrow ? POD_COLUMNS.filter((column) => !column.isWide) : POD_COLUMNS;
+}
+
+function template(columns: readonly PodColumn[]) {
+  return { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
+}
 
 export function PodTable({ window, sort, now, onSort, onOffset }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
+  const columns = useColumns();
   const rows = useVirtualizer({
     count: window.matched,
     getScrollElement: () => scroller.current,
@@ -43,27 +53,31 @@ export function PodTable({ window, sort, now, onSort, onOffset }: TableProps) {
       role="table"
       aria-label="Pods"
       aria-rowcount={window.matched + 1}
-      aria-colcount={POD_COLUMNS.length}
+      aria-colcount={columns.length}
       ref={scroller}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keys
       tabIndex={0}
     >
-      <Heading sort={sort} onSort={onSort} />
+      <Heading columns={columns} sort={sort} onSort={onSort} />
       <div role="rowgroup" style={{ height: rows.getTotalSize(), position: "relative" }}>
         {shown.map((item) => (
-          <Line key={item.key} window={window} index={item.index} top={item.start} now={now} />
+          <Line key={item.key} columns={columns} window={window} index={item.index} top={item.start} now={now} />
         ))}
       </div>
     </div>
   );
 }
 
-function Heading({ sort, onSort }: Pick<TableProps, "sort" | "onSort">) {
+interface HeadingProps extends Pick<TableProps, "sort" | "onSort"> {
+  columns: readonly PodColumn[];
+}
+
+function Heading({ columns, sort, onSort }: HeadingProps) {
   return (
     <div role="rowgroup" className="heading">
-      <div role="row" aria-rowindex={1} className="row" style={COLUMNS_STYLE}>
-        {POD_COLUMNS.map(({ key, title, isWide }) => (
-          <span role="columnheader" key={title} data-wide={isWide} aria-sort={sorted(sort, key)}>
+      <div role="row" aria-rowindex={1} className="row" style={template(columns)}>
+        {columns.map(({ key, title }) => (
+          <span role="columnheader" key={title} aria-sort={sorted(sort, key)}>
             {key === null ? (
               title
             ) : (
@@ -90,14 +104,22 @@ function sorted(sort: string, key: string | null): "ascending" | "descending" | 
   return sort === key ? "ascending" : "descending";
 }
 
-function Line({ window, index, top, now }: { window: Window; index: number; top: number; now: number }) {
+interface LineProps {
+  columns: readonly PodColumn[];
+  window: Window;
+  index: number;
+  top: number;
+  now: number;
+}
+
+function Line({ columns, window, index, top, now }: LineProps) {
   const key = window.order[index - window.offset];
   const row = key === undefined ? undefined : window.rows[key];
-  const style = { ...COLUMNS_STYLE, transform: `translateY(${top}px)`, height: ROW_PIXELS };
+  const style = { ...template(columns), transform: `translateY(${top}px)`, height: ROW_PIXELS };
   return (
     <div role="row" aria-rowindex={index + 2} className="row line" style={style}>
-      {POD_COLUMNS.map(({ title, cell, isWide }) => (
-        <span role="cell" key={title} data-wide={isWide}>
+      {columns.map(({ title, cell }) => (
+        <span role="cell" key={title}>
           {row === undefined ? "…" : cell(row, now)}
         </span>
       ))}

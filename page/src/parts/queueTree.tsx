@@ -8,7 +8,7 @@ export function QueueTree({ queues }: { queues: readonly ClusterQueueRow[] }) {
   if (queues.length === 0) return <p>There are no ClusterQueues yet.</p>;
   return (
     <table className="tree">
-      <caption>ClusterQueues</caption>
+      <caption>ClusterQueues, with all namespaces</caption>
       <thead>
         <tr>
           <th scope="col">Queue</th>

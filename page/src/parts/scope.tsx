@@ -2,26 +2,26 @@
 
 import { useAddress } from "../address";
 import { useSession } from "../session";
+import { Typed } from "./typed";
 
 export function Scope() {
   const { parameters, set } = useAddress();
   const session = useSession();
   return (
-    <label className="scope">
-      Namespace
-      <input
-        type="search"
-        list="namespaces"
-        placeholder="all"
-        spellCheck={false}
-        autoComplete="off"
-        value={parameters.get("namespace") ?? ""}
-        onChange={(event) => set({ namespace: event.target.value.trim() }, true)}
-      />
+    <Typed
+      label="Namespace"
+      className="scope"
+      list="namespaces"
+      placeholder="all"
+      spellCheck={false}
+      autoComplete="off"
+      value={parameters.get("namespace") ?? ""}
+      onTyped={(namespace) => set({ namespace }, true)}
+    >
       <datalist id="namespaces">
         <option value={session.namespace} />
       </datalist>
-    </label>
+    </Typed>
   );
 }
 

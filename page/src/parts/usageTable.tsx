@@ -4,7 +4,7 @@ import type { UsageRow } from "../generated/sent";
 import { totals } from "../usage";
 import { Name } from "./name";
 
-export function UsageTable({ rows, by }: { rows: readonly UsageRow[]; by: string }) {
+export function UsageTable({ rows, by, title }: { rows: readonly UsageRow[]; by: string; title: string }) {
   const found = totals(rows, by);
   const resources = [...new Set(found.flatMap((total) => Object.keys(total.hours)))].sort();
   if (found.length === 0) return <p>Nothing was used in this time.</p>;
@@ -13,11 +13,11 @@ export function UsageTable({ rows, by }: { rows: readonly UsageRow[]; by: string
       <caption>Hours and cost</caption>
       <thead>
         <tr>
-          <th scope="col">{by}</th>
+          <th scope="col">{title}</th>
           <th scope="col">Pods</th>
           {resources.map((resource) => (
             <th scope="col" key={resource}>
-              {resource} hours
+              {resource} hours{isBytes(rows, resource) ? " (GiB)" : ""}
             </th>
           ))}
           <th scope="col">Cost</th>
@@ -39,6 +39,10 @@ export function UsageTable({ rows, by }: { rows: readonly UsageRow[]; by: string
       </tbody>
     </table>
   );
+}
+
+function isBytes(rows: readonly UsageRow[], resource: string): boolean {
+  return rows.some((row) => row.hours[resource]?.endsWith("Gi"));
 }
 
 function number(amount: number): string {

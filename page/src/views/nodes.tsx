@@ -63,10 +63,10 @@ function HeatMap({ nodes }: { nodes: readonly NodeRow[] }) {
 
 const LEVELS = 5;
 
-/** 0 is full, 5 is empty. */
-function level(node: NodeRow, resource: string): number {
+/** 0 is full, 5 is empty; a node without the resource has no level. */
+function level(node: NodeRow, resource: string): number | undefined {
   const one = node.resources.find((found) => found.name === resource);
-  return one === undefined ? 0 : Math.ceil(LEVELS * part(one.free, one.allocatable));
+  return one === undefined ? undefined : Math.ceil(LEVELS * part(one.free, one.allocatable));
 }
 
 function Cell({ node, resource, onChoose }: { node: NodeRow; resource: string; onChoose: () => void }) {

@@ -20,7 +20,7 @@ export default function Overview() {
       <h1>
         Overview <Freshness live={live} />
       </h1>
-      {clusterQueues !== undefined && <Totals queues={clusterQueues} />}
+      <Totals counts={namespace === "" ? roots(clusterQueues) : localQueues} />
       <Shown live={live} name="flavors" what="flavors">
         <Flavors flavors={flavors ?? []} />
       </Shown>
@@ -34,15 +34,21 @@ export default function Overview() {
   );
 }
 
-function Totals({ queues }: { queues: readonly ClusterQueueRow[] }) {
+type Counts = Pick<ClusterQueueRow, "pending" | "reserved" | "running">;
+
+/** Queues without a parent: each counts those below it. */
+function roots(queues: readonly ClusterQueueRow[] | undefined): readonly Counts[] | undefined {
+  return queues?.filter((queue) => queue.depth === 0);
+}
+
+function Totals({ counts }: { counts: readonly Counts[] | undefined }) {
   const query = useScopeQuery();
-  // a queue counts those below it
-  const roots = queues.filter((queue) => queue.depth === 0);
-  const sum = (count: (queue: ClusterQueueRow) => number) => roots.reduce((total, queue) => total + count(queue), 0);
+  if (counts === undefined) return null;
+  const sum = (count: (one: Counts) => number) => counts.reduce((total, one) => total + count(one), 0);
   const totals: [string, number][] = [
-    ["Pending", sum((queue) => queue.pending)],
-    ["Reserved", sum((queue) => queue.reserved)],
-    ["Running", sum((queue) => queue.running)],
+    ["Pending", sum((one) => one.pending)],
+    ["Reserved", sum((one) => one.reserved)],
+    ["Running", sum((one) => one.running)],
   ];
   return (
     <ul className="totals">
@@ -61,7 +67,7 @@ function Flavors({ flavors }: { flavors: readonly FlavorRow[] }) {
   if (flavors.length === 0) return <p>There are no ResourceFlavors yet.</p>;
   return (
     <table>
-      <caption>Flavors</caption>
+      <caption>Flavors of the whole cluster</caption>
       <thead>
         <tr>
           <th scope="col">Flavor</th>

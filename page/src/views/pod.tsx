@@ -12,7 +12,8 @@ import { startRange } from "../time";
 
 export default function Pod({ namespace, name }: { namespace: string; name: string }) {
   const live = useLive(["pod"], new URLSearchParams({ namespace, pod: name }));
-  const pod = live.parts.pod;
+  const isGone = live.problems.pod?.kind === "notFound";
+  const pod = isGone ? undefined : live.parts.pod;
   return (
     <>
       <h1>
@@ -26,7 +27,7 @@ export default function Pod({ namespace, name }: { namespace: string; name: stri
           </>
         )}
       </p>
-      {live.problems.pod?.kind === "notFound" ? (
+      {isGone ? (
         <Gone namespace={namespace} name={name} />
       ) : (
         <Shown live={live} name="pod" what="the pod">

@@ -24,13 +24,17 @@ function TokenForm({ onSignedIn }: { onSignedIn: () => void }) {
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const token = new FormData(event.currentTarget).get("token");
-    const response = await fetch("/api/sign-in", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ token }),
-    });
-    if (response.ok) onSignedIn();
-    else setRefusal((await response.json()).problem.message);
+    try {
+      const response = await fetch("/api/sign-in", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ token }),
+      });
+      if (response.ok) onSignedIn();
+      else setRefusal((await response.json()).problem.message);
+    } catch {
+      setRefusal("The server of this page does not answer.");
+    }
   }
   return (
     <form onSubmit={send}>

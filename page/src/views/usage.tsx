@@ -31,7 +31,9 @@ export default function Usage() {
   const by = parameters.get("by") ?? "clusterQueue";
   const from = parameters.get("from") ?? "7d";
   const namespace = parameters.get("namespace") ?? "";
-  const answer = useUsage(namespace, by, from);
+  const answer = useUsage(namespace, by, from, PER[from] ?? "day");
+  // a pod that runs for two days is one pod
+  const whole = useUsage(namespace, by, from, "");
   const live = useLive(["runs"], only(parameters, ["namespace"]));
   return (
     <>
@@ -43,19 +45,21 @@ export default function Usage() {
       {answer === undefined && <Loading what="what was used" />}
       {answer?.kind === "refused" && <ProblemNote problem={answer.problem} />}
       {answer?.kind === "told" && (
-        <>
-          <Suspense fallback={<Loading what="the chart" />}>
-            <UsageChart rows={answer.told.rows} by={by} />
-          </Suspense>
-          <UsageTable rows={answer.told.rows} by={by} />
-        </>
+        <Suspense fallback={<Loading what="the chart" />}>
+          <UsageChart rows={answer.told.rows} by={by} />
+        </Suspense>
       )}
+      {whole?.kind === "told" && <UsageTable rows={whole.told.rows} by={by} title={titleOf(by)} />}
       <h2>Pods</h2>
       <Shown live={live} name="runs" what="the history">
         <Runs rows={live.parts.runs ?? []} />
       </Shown>
     </>
   );
+}
+
+function titleOf(by: string): string {
+  return BY.find(([key]) => key === by)?.[1] ?? by;
 }
 
 interface ChoiceProps {
@@ -70,6 +74,7 @@ function Choice({ title, value, options, onChoose }: ChoiceProps) {
     <label>
       {title}
       <select value={value} onChange={(event) => onChoose(event.target.value)}>
+        {options.some(([key]) => key === value) ? null : <option>{value}</option>}
         {options.map(([key, text]) => (
           <option key={key} value={key}>
             {text}
@@ -81,18 +86,18 @@ function Choice({ title, value, options, onChoose }: ChoiceProps) {
 }
 
 /** Ask again whenever something else is asked; undefined: the answer is on its way. */
-function useUsage(namespace: string, by: string, from: string): Answer<UsageReportRow> | undefined {
+function useUsage(namespace: string, by: string, from: string, per: string): Answer<UsageReportRow> | undefined {
   const [answer, setAnswer] = useState<Answer<UsageReportRow>>();
   useEffect(() => {
     const stop = new AbortController();
     setAnswer(undefined);
     const query = namespace === "" ? "" : `?${new URLSearchParams({ namespace })}`;
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const spec = { by: [by], from, per: PER[from] ?? "day", zone };
+    const spec = { by: [by], from, per, zone };
     ask<UsageReportRow>(`/api/usage${query}`, spec, stop.signal).then((found) => {
       if (found.kind !== "stopped") setAnswer(found);
     });
     return () => stop.abort();
-  }, [namespace, by, from]);
+  }, [namespace, by, from, per]);
   return answer;
 }

@@ -14,12 +14,12 @@ type Asked = Answer<SimulationRow> | { kind: "asking" };
 export default function WhatIf() {
   const { parameters, set } = useAddress();
   const changes = parameters.getAll("change");
+  const hours = Number(parameters.get("hours") ?? 24);
   const [asked, setAsked] = useState<Asked>({ kind: "stopped" });
   const stop = useRef<AbortController>(null);
   async function simulate() {
     stop.current = new AbortController();
     setAsked({ kind: "asking" });
-    const hours = Number(parameters.get("hours") ?? 24);
     setAsked(await ask("/api/simulations", { changes, hours }, stop.current.signal));
   }
   return (
@@ -49,7 +49,7 @@ export default function WhatIf() {
           Hours
           <input
             type="number"
-            min="0.1"
+            min="0.01"
             max="744"
             step="any"
             value={parameters.get("hours") ?? "24"}
@@ -60,7 +60,7 @@ export default function WhatIf() {
           type="button"
           className="main"
           onClick={simulate}
-          disabled={changes.length === 0 || asked.kind === "asking"}
+          disabled={changes.length === 0 || asked.kind === "asking" || !isLegal(hours)}
         >
           Simulate
         </button>
@@ -79,6 +79,10 @@ export default function WhatIf() {
       {asked.kind === "told" && <Outcomes row={asked.told} />}
     </>
   );
+}
+
+function isLegal(hours: number): boolean {
+  return hours >= 0.01 && hours <= 744;
 }
 
 function AddChange({ onAdd }: { onAdd: (text: string) => void }) {

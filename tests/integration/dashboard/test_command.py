@@ -52,6 +52,18 @@ async def test_ctrl_c_ends_it_though_somebody_looks(cluster: Cluster, chromium: 
         somebody.told.clear()  # its browser tells that nobody answers
 
 
+async def test_another_start_asks_for_its_own_address(cluster: Cluster, chromium: Browser) -> None:
+    kubeconfig = ["--kubeconfig", str(cluster.sandbox.kubeconfig)]
+    async with started(*kubeconfig) as (first, address), looking(chromium, address) as somebody:
+        await expect(somebody.page.get_by_role("heading", name="Overview")).to_be_visible()
+        port = address.split(":")[2].partition("/")[0]
+        first.terminate()
+        await asyncio.to_thread(first.wait, 15)
+        async with started("--port", port, *kubeconfig):
+            await expect(somebody.page.get_by_text("Open the address that")).to_be_visible(timeout=30_000)
+        somebody.told.clear()  # its browser tells that nobody answered
+
+
 async def test_a_port_that_is_taken_is_one_clear_line(cluster: Cluster) -> None:
     kubeconfig = ["--kubeconfig", str(cluster.sandbox.kubeconfig)]
     async with started(*kubeconfig) as (_, address):

@@ -55,7 +55,7 @@ async def a_token(team: Team) -> str:
     return str(orjson.loads(await team.client.post(path, request))["status"]["token"])
 
 
-async def test_people_sign_in_see_what_is_theirs_and_sign_out(team: Team, chromium: Browser, base: str) -> None:
+async def test_people_sign_in_and_out_and_see_what_is_theirs(team: Team, chromium: Browser, base: str) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pod("first")
     await team.until_bound("first")
@@ -76,4 +76,10 @@ async def test_people_sign_in_see_what_is_theirs_and_sign_out(team: Team, chromi
         assert await somebody.faults() == []
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.get_by_label("Token")).to_be_visible()
+        await page.get_by_label("Token").fill(await a_token(team))
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("link", name="waits")).to_be_visible(timeout=30_000)
+        # what is revoked is known to the apiserver for a moment longer
+        await team.client.delete(f"/api/v1/namespaces/{team.namespace}/serviceaccounts/viewer")
+        await expect(page.get_by_label("Token")).to_be_visible(timeout=60_000)
         somebody.told = [one for one in somebody.told if REFUSALS not in one]

@@ -146,6 +146,21 @@ async def test_a_change_is_simulated_beside_the_setup_as_it_is(team: Team, admin
     admin_looks.told.clear()  # the browser tells of the refusal, too
 
 
+async def test_an_address_that_means_nothing_says_why(admin_looks: Looking) -> None:
+    await admin_looks.go("/pods?sort=size")
+    await expect(admin_looks.page.get_by_role("alert")).to_contain_text("there is no such column")
+    admin_looks.told.clear()  # the browser tells of the refusal, too
+
+
+async def test_the_menu_keeps_the_namespace(team: Team, admin_looks: Looking) -> None:
+    await a_queue_that_is_full(team)
+    page = admin_looks.page
+    await admin_looks.go(f"/?namespace={team.namespace}")
+    await expect(page.get_by_role("link", name="3 pending")).to_be_visible()
+    await page.get_by_role("navigation").get_by_role("link", name="Pods").click()
+    await expect(page.get_by_text("4 pods", exact=True)).to_be_visible()
+
+
 async def test_usage_is_added_up_and_runs_are_listed(team: Team, admin_looks: Looking) -> None:
     await a_queue_that_is_full(team)
     await team.delete("first")

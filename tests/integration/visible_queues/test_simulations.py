@@ -139,6 +139,11 @@ async def test_clients_learn_its_form(people: Viewers) -> None:
         return set(whole["paths"][f"{PATH}"]) >= {"post"}
 
     await eventually(merged, message="no OpenAPI v2")
+
+    async def served() -> bool:
+        return (await people.get(f"/openapi/v3/apis/{API_VERSION}")).code == 200
+
+    await eventually(served, message="no OpenAPI v3")
     document = (await people.get(f"/openapi/v3/apis/{API_VERSION}")).body
     spec = document["components"]["schemas"]["dev.penstock.visibility.v1alpha1.spec.SimulationSpec"]
     assert set(spec["properties"]) == {"changes", "jobs", "hours", "runs", "seed", "resolution"}

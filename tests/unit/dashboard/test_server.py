@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from controller.dashboard.one_viewer import OneViewer
 from controller.dashboard.server import Dashboard
 from controller.extension_api.paths import ROOT
 from controller.kube.errors import Forbidden, Invalid, Unauthorized
+from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
 
 ME = b'{"status":{"userInfo":{"username":"ann"}}}'
@@ -41,7 +42,7 @@ async def a_page(folder: Path, fake: FakeClient) -> AsyncIterator[tuple[Page, st
     """A page and the address that lets in, without its host."""
     viewers = OneViewer(fake.as_client)
     files = await asyncio.to_thread(Files.read, folder)
-    page = Dashboard(viewers, files, cluster="https://c", namespace="team-a", hosts=lambda one: one.host == "127.0.0.1")
+    page = Dashboard(viewers, files, cluster="https://c", namespace="team-a", is_ours=lambda name: name == "127.0.0.1")
     # the jar of aiohttp takes no cookies of hosts without a name unless it is told to
     async with page.app() as app, TestClient(TestServer(app), cookie_jar=CookieJar(unsafe=True)) as client:
         yield client, viewers.address("127.0.0.1", 1).removeprefix("http://127.0.0.1:1")
@@ -83,7 +84,8 @@ async def test_the_cookie_is_for_this_page_alone(folder: Path) -> None:
     [
         ({"Host": "evil.example:80"}, "/"),
         ({"Host": "127.0.0.1.evil.example:80"}, "/api/session"),
-        ({"Host": "127.0.0.1"}, "/"),
+        ({"Host": "localhost:1%1"}, "/"),
+        ({"Host": ""}, "/"),
         ({"Sec-Fetch-Site": "cross-site"}, "/api/session"),
         ({"Sec-Fetch-Site": "same-site"}, "/api/live?part=pods"),
     ],
@@ -127,10 +129,12 @@ async def test_files_are_served_compressed_and_views_are_the_page(
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("", "part=: name one to 8 parts"),
+        ("", "part=: name one to 12 parts"),
         ("part=secrets", "part=secrets: there is no such part; there are accuracy, clusterQueues"),
-        ("part=pods&sort=x", "sort=x: there is no such column"),
-        ("part=pod&namespace=a", "pod=: this part is of one object"),
+        ("part=pods%3Fsort%3Dx", "sort=x: there is no such column"),
+        ("part=pod%3Fnamespace%3Da", "pod=: this part is of one object"),
+        ("part=pod%3Fnamespace%3Da%26pod%3D..", "pod=..: this part is of one object"),
+        ("part=pods%3Fnamespace%3D..", "namespace=..: must be"),
         ("part=reasons", "clusterQueue=: this part is of one object"),
     ],
 )
@@ -146,19 +150,20 @@ async def test_streams_end_with_the_server(folder: Path) -> None:
     fake = FakeClient().will("GET", *[b'{"items":[]}'] * 99)
     async with a_page(folder, fake) as (client, address):
         answer = await (await entered(client, address)).get("/api/live?part=nodes")
-        await answer.content.readuntil(b"event: nodes")
+        await answer.content.readuntil(b"event: 0")
         closing = asyncio.get_running_loop().create_task(client.server.close(), name="closing")
         await answer.content.read()
         await asyncio.wait_for(closing, 10)
 
 
-async def test_names_in_an_address_stay_names(folder: Path) -> None:
+async def test_each_part_is_asked_with_its_own_parameters(folder: Path) -> None:
     fake = FakeClient().will("GET", *[Forbidden(403, "Forbidden", "no")] * 9)
     async with a_page(folder, fake) as (client, address):
         await entered(client, address)
-        async with client.get("/api/live?part=pod&namespace=a/../b&pod=x?y%23z") as answer:
-            await answer.content.readuntil(b"problem")
-    assert fake.calls[0].path == "/api/v1/namespaces/a%2F..%2Fb/pods/x%3Fy%23z"
+        parts = "part=pod%3Fnamespace%3Da%26pod%3Dx&part=pods%3Fnamespace%3Db"
+        async with client.get(f"/api/live?{parts}") as answer:
+            await answer.content.readuntil(b"event: 1")
+    assert {call.path for call in fake.calls} == {"/api/v1/namespaces/a/pods/x", f"{ROOT}/namespaces/b/queuepods"}
 
 
 async def test_a_simulation_is_passed_on(folder: Path) -> None:
@@ -197,16 +202,60 @@ async def test_a_simulation_that_is_refused_says_why(folder: Path) -> None:
     async with a_page(folder, fake) as (client, address):
         await entered(client, address)
         answer = await client.post("/api/simulations", json={"changes": ["lost:x"]})
-        assert answer.status == 502
+        assert answer.status == 422
         assert "spec.changes[0]: there is no flavor x" in (await told(answer))["problem"]["message"]
         assert (await client.post("/api/simulations", data=b"[1")).status == 400
+
+
+async def test_a_host_needs_no_port(folder: Path) -> None:
+    async with a_page(folder, FakeClient()) as (client, _):
+        assert (await client.get("/", headers={"Host": "127.0.0.1"})).status == 200
+
+
+def asked_now() -> set[str]:
+    return {task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("feed-")}
+
+
+async def test_who_is_gone_is_noticed_though_nothing_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.dashboard.feeds.LINGER", 0.1)
+    fake = FakeClient().will("GET", *[b'{"items":[]}'] * 99)
+    async with a_page(folder, fake) as (client, address):
+        await entered(client, address)
+        answer = await client.get("/api/live?part=nodes")
+        await answer.content.readuntil(b"event: 0")
+        assert asked_now()
+        answer.close()
+        await eventually(lambda: not asked_now(), message="it is still asked")
+
+
+class Hanging(FakeClient):
+    """An apiserver that takes requests and does not answer, once it was told to."""
+
+    hangs = False
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, **options: Any) -> bytes:
+        if self.hangs:
+            await asyncio.Event().wait()
+        return await super().get(path, params, **options)
+
+
+async def test_an_answer_that_does_not_come_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.dashboard.live.LATE", 0.2)
+    fake = Hanging()
+    fake.will("GET", *[b'{"items":[]}'] * 9)
+    async with a_page(folder, fake) as (client, address):
+        await entered(client, address)
+        async with client.get("/api/live?part=nodes") as answer:
+            await answer.content.readuntil(b"event: 0")
+            fake.hangs = True
+            await answer.content.readuntil(b'"kind":"notAnswering"')
 
 
 async def test_who_is_signed_out_meanwhile_is_told_so(folder: Path) -> None:
     fake = FakeClient().will("POST", Unauthorized(401, "Unauthorized", "Unauthorized"))
     async with a_page(folder, fake) as (client, address):
         answer = await (await entered(client, address)).get("/api/session")
-        assert (answer.status, (await told(answer))["problem"]["kind"]) == (401, "signedOut")
+        assert (answer.status, (await told(answer))["problem"]["kind"]) == (502, "signedOut")
 
 
 def test_a_page_that_is_not_built_says_how_to(tmp_path: Path) -> None:

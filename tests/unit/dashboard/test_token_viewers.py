@@ -87,6 +87,7 @@ async def test_signing_out_ends_the_cookie() -> None:
         ({"token": " "}, 400, "no token"),
         ({"token": 7}, 400, "no token"),
         ({"token": "gööd"}, 400, "characters that no header may have"),
+        ({"token": "good\x001"}, 400, "characters that no header may have"),
         ({"token": "good" * 1000}, 400, "too long for a cookie"),
     ],
 )
@@ -103,6 +104,31 @@ async def test_who_sends_no_token_or_a_wrong_one_is_nobody() -> None:
         assert await who(page) == "nobody"
         assert await who(page, Authorization="Bearer bad") == "nobody"
         assert await who(page, Authorization="Basic good") == "nobody"
+
+
+async def test_what_no_header_may_have_is_no_token() -> None:
+    apiserver = Apiserver()
+    async with a_page(apiserver) as page:
+        assert await who(page, Cookie=f'{COOKIE}="good\\015\\012X-Evil: 1"') == "nobody"
+    assert apiserver.asked == []
+
+
+async def test_a_token_that_is_revoked_is_forgotten() -> None:
+    apiserver = Apiserver()
+    viewers = TokenViewers(cast("Client", apiserver))
+    app = web.Application()
+
+    async def revoke(request: web.Request) -> web.Response:
+        viewer = await viewers.of(request)
+        assert viewer is not None
+        return web.Response(text=str(viewers.forget(viewer)))
+
+    app.router.add_get("/revoke", revoke)
+    async with TestClient(TestServer(app)) as client:
+        for _ in range(2):
+            answer = await client.get("/revoke", headers={"Authorization": "Bearer good"})
+            assert await answer.text() == "True"
+    assert apiserver.asked == ["good", "good"]
 
 
 async def test_a_proxy_may_send_the_token() -> None:

@@ -163,6 +163,22 @@ async def test_a_file_that_is_deleted_is_filled_anew(tmp_path: Path, store: Fail
         assert await lane.has(one=("", 0), two=("", 7), three=("", 0))
 
 
+async def test_a_file_that_is_deleted_is_missed_without_news(
+    tmp_path: Path, store: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controller.runtime.history_lane.CHECK_SECONDS", 0.5)
+
+    def delete() -> None:
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+    async with Lane(a_cache(a_pod("one")), store).running() as lane:
+        assert await lane.has(one=("", 0))
+        await asyncio.to_thread(delete)
+        await eventually(lambda: lane.metric("penstock_history_writes_total", result="failed") >= 1)
+        assert await lane.has(one=("", 0))
+
+
 async def test_runs_whose_pods_are_gone_end_at_the_start(store: Failing) -> None:
     await asyncio.to_thread(store.prepare)
     await asyncio.to_thread(store.write, [a_change("gone", started=200), a_change("there", started=200)])
