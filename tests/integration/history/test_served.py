@@ -113,6 +113,8 @@ async def test_what_everybody_used_takes_a_right_of_its_own(team: Team, people: 
     async def reported() -> Json:
         reply = await people.create(path, a_report("ClusterUsageReport", namespaces=[team.namespace]), ann)
         assert reply.code == 201, reply.text
+        # a pod of this second has used nothing yet
+        assert reply.body["status"]["rows"]
         return dict(reply.body["status"])
 
     (row,) = (await eventually(reported))["rows"]
@@ -135,6 +137,7 @@ async def test_commands_need_no_database(kept: Kept, team: Team, people: Viewers
     async def answered() -> str:
         done = await penstock(kept.cluster.sandbox, "history", *place, *kubeconfig)
         assert (done.code, done.errors) == (0, ""), done
+        assert orjson.loads(done.output), "not written yet"
         return done.output
 
     (run,) = orjson.loads(await eventually(answered))
