@@ -99,10 +99,6 @@ def _runs(name: str, query: _Query) -> Part:
     return Part(name, Question(name, ROOT + path, _statuses, _SLOW), _as_it_is)
 
 
-def _shares(name: str, query: _Query) -> Part:
-    return Part(name, _listed("queueshares", namespace_of(query)), _as_it_is)
-
-
 def _pod(name: str, query: _Query) -> Part:
     space, pod = _needed(query, "namespace"), _needed(query, "pod")
     return Part(name, Question(name, f"/api/v1/namespaces/{space}/pods/{pod}", timeline), _as_it_is)
@@ -125,7 +121,6 @@ _OTHERS: Final[Mapping[str, Callable[[str, _Query], Part]]] = {
     "accuracy": _accuracy,
     "reasons": _reasons,
     "runs": _runs,
-    "shares": _shares,
     "pod": _pod,
     "explanation": _explanation,
     "remedies": _remedies,

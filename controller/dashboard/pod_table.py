@@ -115,7 +115,8 @@ class Window(Struct, frozen=True, rename="camel"):
 
 def window(rows: Sequence[PodRow], wanted: Wanted) -> Window:
     """Return what is wanted of rows in the order of their queues."""
-    matched = [row for row in rows if _is_wanted(row, wanted)]
+    text = wanted.search.casefold()
+    matched = [row for row in rows if _passes(row, wanted.filters) and (not text or _has(row, text))]
     states = dict(Counter(row.state for row in matched))
     if wanted.group:
         return Window(len(rows), len(matched), 0, states, (), {}, _groups(matched, COLUMNS[wanted.group]))
@@ -128,11 +129,12 @@ def window(rows: Sequence[PodRow], wanted: Wanted) -> Window:
     return Window(len(rows), len(matched), offset, states, tuple(keyed), keyed)
 
 
-def _is_wanted(row: PodRow, wanted: Wanted) -> bool:
-    if any(str(COLUMNS[name](row)) != value for name, value in wanted.filters):
-        return False
-    text = wanted.search.casefold()
-    return not text or any(text in str(COLUMNS[name](row)).casefold() for name in _SEARCHED)
+def _passes(row: PodRow, filters: Sequence[tuple[str, str]]) -> bool:
+    return all(str(COLUMNS[name](row)) == value for name, value in filters)
+
+
+def _has(row: PodRow, text: str) -> bool:
+    return any(text in str(COLUMNS[name](row)).casefold() for name in _SEARCHED)
 
 
 def _sorted(rows: Sequence[PodRow], value: Callable[[PodRow], str | int], *, is_descending: bool) -> list[PodRow]:

@@ -16,7 +16,7 @@ from controller.extension_api.queueing.usage_reports import UsageReportRow
 from controller.history.run_rows import RunRow
 from controller.visibility.explanation_rows import ExplanationRow, ReasonRow, RemedyRow
 from controller.visibility.node_rows import FlavorRow, NodeRow
-from controller.visibility.rows import ClusterQueueRow, LocalQueueRow, ShareRow
+from controller.visibility.rows import ClusterQueueRow, LocalQueueRow
 from controller.visibility.simulation_rows import SimulationRow
 from controller.visibility.start_rows import AccuracyRow
 
@@ -30,7 +30,6 @@ SENT: Final[tuple[type[msgspec.Struct], ...]] = (
     LocalQueueRow,
     FlavorRow,
     NodeRow,
-    ShareRow,
     AccuracyRow,
     ExplanationRow,
     RemedyRow,

@@ -10,6 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from controller.dashboard.answers import encoded_answer, json_answer
 from controller.dashboard.feeds import Feeds
 from controller.dashboard.files import Files
 from controller.dashboard.live import stream
@@ -90,19 +91,19 @@ class Dashboard:
                 if viewer is not None:
                     return await handler(request, viewer)
             except WrongTable as error:
-                return _json({"problem": Problem("wrongAddress", str(error))}, 400)
+                return json_answer({"problem": Problem("wrongAddress", str(error))}, 400)
             except KubeError as error:
                 is_over = isinstance(error, Unauthorized) and viewer is not None and self._viewers.forget(viewer)
                 if not is_over:
-                    return _json({"problem": problem(error)}, _status(error))
-            return _json({"signIn": self._viewers.sign_in}, 401)
+                    return json_answer({"problem": problem(error)}, _status(error))
+            return json_answer({"signIn": self._viewers.sign_in}, 401)
 
         return handle
 
     async def _session(self, _: web.Request, viewer: Viewer) -> web.Response:
         answer: Mapping[str, Any] = msgspec.json.decode(await viewer.client.post(*WHO_AM_I))
         user = str(answer["status"]["userInfo"].get("username", ""))
-        return _json(Session(user, self._cluster, self._namespace, self._viewers.sign_in.kind == "token"))
+        return json_answer(Session(user, self._cluster, self._namespace, self._viewers.sign_in.kind == "token"))
 
     def _live(self, feeds: Feeds) -> Callable[[web.Request, Viewer], Awaitable[web.StreamResponse]]:
         async def live(request: web.Request, viewer: Viewer) -> web.StreamResponse:
@@ -132,7 +133,7 @@ async def _created(request: web.Request, viewer: Viewer, kind: str, path: str) -
         raise WrongTable(f"the body is no JSON object: {error}") from None
     body = {"apiVersion": API_VERSION, "kind": kind, "spec": spec}
     answer = await viewer.client.post(f"{ROOT}{path}", body, seconds=_CREATION_SECONDS)
-    return web.Response(body=answer, content_type="application/json", headers={"Cache-Control": "no-store"})
+    return encoded_answer(answer)
 
 
 def _status(error: KubeError) -> int:
@@ -141,9 +142,4 @@ def _status(error: KubeError) -> int:
 
 
 async def _no_such_path(request: web.Request) -> web.Response:
-    return _json({"problem": Problem("wrongAddress", f"{request.method} {request.path} is not served")}, 404)
-
-
-def _json(body: object, status: int = 200) -> web.Response:
-    headers = {"Cache-Control": "no-store"}
-    return web.Response(body=msgspec.json.encode(body), status=status, content_type="application/json", headers=headers)
+    return json_answer({"problem": Problem("wrongAddress", f"{request.method} {request.path} is not served")}, 404)

@@ -15,6 +15,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from controller.dashboard.answers import json_answer
 from controller.dashboard.problems import Problem
 from controller.dashboard.viewers import WHO_AM_I, SignIn, Viewer
 from controller.kube.client import Client
@@ -111,5 +112,4 @@ def _bearer(token: str) -> Callable[[], Awaitable[str]]:
 
 
 def _refused(status: int, message: str) -> web.Response:
-    body = msgspec.json.encode({"problem": Problem("refused", message)})
-    return web.Response(body=body, status=status, content_type="application/json")
+    return json_answer({"problem": Problem("refused", message)}, status)

@@ -12,7 +12,6 @@ import type {
   ReasonRow,
   RemedyRow,
   RunRow,
-  ShareRow,
   Timeline,
   Window,
 } from "./generated/sent";
@@ -28,7 +27,6 @@ export interface Parts {
   pods: Window;
   reasons: ReasonRow[];
   runs: RunRow[];
-  shares: ShareRow[];
   pod: Timeline;
   explanation: ExplanationRow;
   remedies: RemedyRow[];

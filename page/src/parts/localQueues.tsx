@@ -1,6 +1,7 @@
 /** LocalQueues: what pods name, and which ClusterQueue each leads to. */
 
 import type { LocalQueueRow } from "../generated/sent";
+import { Headings } from "./headings";
 import { Name, NameLink } from "./name";
 
 export function LocalQueues({ queues }: { queues: readonly LocalQueueRow[] }) {
@@ -8,17 +9,7 @@ export function LocalQueues({ queues }: { queues: readonly LocalQueueRow[] }) {
   return (
     <table>
       <caption>LocalQueues</caption>
-      <thead>
-        <tr>
-          <th scope="col">Namespace</th>
-          <th scope="col">Name</th>
-          <th scope="col">ClusterQueue</th>
-          <th scope="col">Pending</th>
-          <th scope="col">Reserved</th>
-          <th scope="col">Running</th>
-          <th scope="col">Uses</th>
-        </tr>
-      </thead>
+      <Headings names={["Namespace", "Name", "ClusterQueue", "Pending", "Reserved", "Running", "Uses"]} />
       <tbody>
         {queues.map((queue) => (
           <tr key={`${queue.namespace}/${queue.name}`} data-inactive={!queue.active}>

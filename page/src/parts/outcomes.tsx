@@ -2,6 +2,7 @@
 
 import type { OutcomeRow, QueueOutcomeRow, SimulationRow } from "../generated/sent";
 import { duration } from "../time";
+import { Headings } from "./headings";
 
 const FIGURES: readonly [string, (row: QueueOutcomeRow) => string][] = [
   ["Median wait", (row) => wait(row.median)],
@@ -53,13 +54,7 @@ function Utilisation({ before, after }: { before: OutcomeRow; after: OutcomeRow 
   return (
     <table>
       <caption>Used part of flavors, before → after</caption>
-      <thead>
-        <tr>
-          <th scope="col">Flavor</th>
-          <th scope="col">Resource</th>
-          <th scope="col">Used</th>
-        </tr>
-      </thead>
+      <Headings names={["Flavor", "Resource", "Used"]} />
       <tbody>
         {before.utilisation.map((one) => {
           const then = after.utilisation.find(

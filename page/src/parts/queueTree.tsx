@@ -1,6 +1,7 @@
 /** ClusterQueues as a tree: who waits, what is used of which quota, what is borrowed and lent. */
 
 import type { ClusterQueueRow, ResourceUse } from "../generated/sent";
+import { Headings } from "./headings";
 import { NameLink } from "./name";
 import { UseBar } from "./useBar";
 
@@ -9,16 +10,7 @@ export function QueueTree({ queues }: { queues: readonly ClusterQueueRow[] }) {
   return (
     <table className="tree">
       <caption>ClusterQueues, with all namespaces</caption>
-      <thead>
-        <tr>
-          <th scope="col">Queue</th>
-          <th scope="col">Pending</th>
-          <th scope="col">Reserved</th>
-          <th scope="col">Running</th>
-          <th scope="col">Share</th>
-          <th scope="col">Used of quota</th>
-        </tr>
-      </thead>
+      <Headings names={["Queue", "Pending", "Reserved", "Running", "Share", "Used of quota"]} />
       <tbody>
         {queues.map((queue) => (
           <QueueLine key={queue.name} queue={queue} />

@@ -3,6 +3,7 @@
 import type { RunRow } from "../generated/sent";
 import { useNow } from "../now";
 import { clock, duration } from "../time";
+import { Headings } from "./headings";
 import { Name, NameLink } from "./name";
 import { State } from "./podColumns";
 
@@ -12,18 +13,7 @@ export function Runs({ rows }: { rows: readonly RunRow[] }) {
   return (
     <table>
       <caption>What became of pods, the latest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Pod</th>
-          <th scope="col">Namespace</th>
-          <th scope="col">Created</th>
-          <th scope="col">Waited</th>
-          <th scope="col">Ran</th>
-          <th scope="col">State</th>
-          <th scope="col">Flavor</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
+      <Headings names={["Pod", "Namespace", "Created", "Waited", "Ran", "State", "Flavor", "Reason"]} />
       <tbody>
         {rows.map((row) => (
           <tr key={`${row.namespace}/${row.name} ${row.created}`}>

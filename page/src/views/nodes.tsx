@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useAddress } from "../address";
 import type { NodeRow } from "../generated/sent";
 import { useLive } from "../live";
+import { Headings } from "../parts/headings";
 import { Freshness, Shown } from "../parts/notes";
 import { part } from "../quantity";
 
@@ -101,15 +102,7 @@ function Details({ node }: { node: NodeRow }) {
       <caption>
         Node <bdi className="name">{node.name}</bdi>: {node.state}
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">Resource</th>
-          <th scope="col">Allocatable</th>
-          <th scope="col">Used by pods of queues</th>
-          <th scope="col">By other pods</th>
-          <th scope="col">Free</th>
-        </tr>
-      </thead>
+      <Headings names={["Resource", "Allocatable", "Used by pods of queues", "By other pods", "Free"]} />
       <tbody>
         {node.resources.map((one) => (
           <tr key={one.name}>

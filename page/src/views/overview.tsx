@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { useAddress } from "../address";
 import type { ClusterQueueRow, FlavorRow } from "../generated/sent";
 import { useLive } from "../live";
+import { Headings } from "../parts/headings";
 import { LocalQueues } from "../parts/localQueues";
 import { Freshness, Shown } from "../parts/notes";
 import { QueueTree } from "../parts/queueTree";
@@ -68,16 +69,7 @@ function Flavors({ flavors }: { flavors: readonly FlavorRow[] }) {
   return (
     <table>
       <caption>Flavors of the whole cluster</caption>
-      <thead>
-        <tr>
-          <th scope="col">Flavor</th>
-          <th scope="col">Nodes ready</th>
-          <th scope="col">Resource</th>
-          <th scope="col">Used of capacity</th>
-          <th scope="col">Free</th>
-          <th scope="col">Quota</th>
-        </tr>
-      </thead>
+      <Headings names={["Flavor", "Nodes ready", "Resource", "Used of capacity", "Free", "Quota"]} />
       <tbody>{flavors.flatMap(flavorLines)}</tbody>
     </table>
   );

@@ -1,11 +1,13 @@
 /** One pod: what happened to it, why it waits, who holds what it waits for, and what would admit it. */
 
-import type { ExplanationRow, FlavorFinding, HolderRows, PodRow, RemedyRow, Timeline } from "../generated/sent";
+import type { ExplanationRow, PodRow, Timeline } from "../generated/sent";
 import { useLive } from "../live";
 import { useNow } from "../now";
+import { Findings, Holders } from "../parts/findings";
 import { Name, NameLink } from "../parts/name";
 import { Freshness, ProblemNote, Shown } from "../parts/notes";
 import { State } from "../parts/podColumns";
+import { Remedies } from "../parts/remedies";
 import { Runs } from "../parts/runs";
 import { Steps } from "../parts/steps";
 import { startRange } from "../time";
@@ -126,134 +128,5 @@ function Explanation({ told, row }: { told: ExplanationRow; row: PodRow | undefi
       </dl>
       {told.flavors.length > 0 && <Findings rows={told.flavors} />}
     </>
-  );
-}
-
-function Findings({ rows }: { rows: readonly FlavorFinding[] }) {
-  return (
-    <table>
-      <caption>What is short</caption>
-      <thead>
-        <tr>
-          <th scope="col">Flavor</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Resource</th>
-          <th scope="col">Needs</th>
-          <th scope="col">Free</th>
-          <th scope="col">Short</th>
-          <th scope="col">At</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.flavor} ${row.resource} ${row.reason}`}>
-            <th scope="row">
-              <bdi>{row.flavor || "all flavors"}</bdi>
-            </th>
-            <td title={row.detail}>{row.reason}</td>
-            <td>{row.resource || row.detail}</td>
-            <td>{row.needs}</td>
-            <td>{row.most ? `at most ${row.most}` : row.free}</td>
-            <td>{row.lacks}</td>
-            <td>
-              <Name>{row.at}</Name>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-const MOST_HOLDERS = 5;
-
-function Holders({ holders }: { holders: HolderRows }) {
-  const groups = [
-    ["Queue", holders.queues],
-    ["User", holders.users],
-    ["Workload", holders.workloads],
-  ] as const;
-  const what = holders.resource || "the nodes";
-  return (
-    <table>
-      <caption>
-        Who holds {what} of flavor <bdi>{holders.flavor}</bdi>
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Kind</th>
-          <th scope="col">Name</th>
-          <th scope="col">Amount</th>
-          <th scope="col">Pods</th>
-          <th scope="col">The first ends about</th>
-        </tr>
-      </thead>
-      <tbody>
-        {groups.flatMap(([kind, rows]) =>
-          rows
-            .filter((row) => row.name !== "")
-            .slice(0, MOST_HOLDERS)
-            .map((row) => (
-              <tr key={`${kind} ${row.name}`}>
-                <td>{kind}</td>
-                <th scope="row">
-                  <Name>{row.name}</Name>
-                </th>
-                <td>{row.amount}</td>
-                <td>{row.pods}</td>
-                <td>{row.ends === "" ? "" : new Date(row.ends).toLocaleTimeString()}</td>
-              </tr>
-            )),
-        )}
-      </tbody>
-    </table>
-  );
-}
-
-const WHO: Record<string, string> = {
-  WAITING: "by itself",
-  OWN: "you",
-  SETUP: "whoever looks after the queues",
-  QUOTA: "whoever gives quota",
-  NODES: "whoever buys nodes",
-};
-
-function Remedies({ rows }: { rows: readonly RemedyRow[] }) {
-  if (rows.length === 0) return <p>No single change was found that would admit it.</p>;
-  const admits = rows[0]?.admits ?? false;
-  return (
-    <>
-      <p>{admits ? "Each of these was tried, and admits it:" : "No single change admits it. These come first:"}</p>
-      <ul className="remedies">
-        {rows.map((row) => (
-          <li key={row.change}>
-            <bdi>{row.change}</bdi> <small>({WHO[row.cost] ?? row.cost})</small>{" "}
-            {row.admits ? (
-              <>
-                onto <bdi>{row.flavors.join(", ")}</bdi>
-              </>
-            ) : (
-              <>
-                then {row.reason}: {row.message}
-              </>
-            )}
-            {row.commands.map((command) => (
-              <Command key={command} text={command} />
-            ))}
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
-function Command({ text }: { text: string }) {
-  return (
-    <pre>
-      <code>{text}</code>
-      <button type="button" onClick={() => navigator.clipboard.writeText(text)}>
-        Copy
-      </button>
-    </pre>
   );
 }

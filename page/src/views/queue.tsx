@@ -4,6 +4,7 @@ import { lazy, Suspense } from "react";
 import { useAddress } from "../address";
 import type { ClusterQueueRow, ReasonRow } from "../generated/sent";
 import { useLive } from "../live";
+import { Headings } from "../parts/headings";
 import { Name, NameLink } from "../parts/name";
 import { Freshness, Loading, Shown } from "../parts/notes";
 import { PodBrowser } from "../parts/podBrowser";
@@ -86,13 +87,7 @@ function Reasons({ rows }: { rows: readonly ReasonRow[] }) {
   return (
     <table>
       <caption>Why pods wait, in the order of the first of each</caption>
-      <thead>
-        <tr>
-          <th scope="col">Reason</th>
-          <th scope="col">Pods</th>
-          <th scope="col">The first says</th>
-        </tr>
-      </thead>
+      <Headings names={["Reason", "Pods", "The first says"]} />
       <tbody>
         {rows.map((row) => (
           <tr key={row.reason}>
