@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
-from controller.cli.history_options import source_options, span_options
-from controller.cli.history_source import HistorySource
+from controller.cli.history_options import runs_options, source_options
+from controller.cli.history_source import HistorySource, runs_of
 from controller.cli.row_output import Column, Output, output_options, show_rows
-from controller.cli.targets import read_target
 from controller.history.efficiency import GROUPS, EfficiencyRow, efficiency
 from controller.history.usage_columns import Span, UsageColumn
-from controller.history.wanted import Wanted
 from controller.kube.clock import rfc3339
 
 _COLUMNS: tuple[Column[EfficiencyRow], ...] = (
@@ -28,22 +28,15 @@ _COLUMNS: tuple[Column[EfficiencyRow], ...] = (
 
 
 @click.command()
-@click.argument("target", metavar="[TARGET]", required=False)
-@span_options(7)
+@runs_options(7)
 @click.option("--by", type=click.Choice(list(GROUPS)), default="owner", show_default=True, help="Pods of one row.")
-@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
-@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this LocalQueue alone.")
-@click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Pods at most.")
 @output_options
 @source_options
 def eff(
     target: str | None,
     span: Span,
+    where: Mapping[UsageColumn, tuple[str, ...]],
     by: str,
-    namespaces: tuple[str, ...],
-    queues: tuple[str, ...],
-    users: tuple[str, ...],
     limit: int,
     form: str,
     no_headers: bool,
@@ -61,11 +54,7 @@ def eff(
       penstock eff job/train -n team-a
       penstock eff --by localQueue --from 30d
     """
-    named = None if target is None else read_target(target)
-    kind, name = ("", "") if named is None else (named.kind, named.name)
-    columns = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
-    where = {one: those for one, those in columns.items() if those}
-    runs = source.runs(Wanted(span, where, (), kind, name), limit)
+    runs = runs_of(source, span, target, where, (), limit)
     if len(runs) == limit:
         click.echo(f"only the latest {limit} pods are counted; there may be more: see --limit", err=True)
     empty = "No pod was sampled" if runs else "No such pod was there"

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from controller.cli.history_options import source_options, span_options
-from controller.cli.history_source import HistorySource
+from controller.cli.history_options import runs_options, source_options
+from controller.cli.history_source import HistorySource, runs_of
 from controller.cli.output import show_document
 from controller.cli.row_output import Column, Output, output_options, show_rows
-from controller.cli.targets import read_target
 from controller.core.calendar.durations import format_duration
 from controller.history.run_rows import RunRow
 from controller.history.runs import STATES
 from controller.history.usage_columns import Span, UsageColumn
-from controller.history.wanted import Wanted
 from controller.kube import clock
 from controller.kube.clock import epoch, rfc3339
 from controller.visibility.start_rows import wait_text
@@ -48,23 +46,14 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
 
 
 @click.command()
-@click.argument("target", metavar="[TARGET]", required=False)
-@span_options(7)
-@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Only this namespace.")
-@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Only this LocalQueue.")
-@click.option("--user", "users", metavar="NAME", multiple=True, help="Only this user.")
+@runs_options(7)
 @click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only this state.")
-@click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="How many pods, at most."
-)
 @output_options
 @source_options
 def history(
     target: str | None,
     span: Span,
-    namespaces: tuple[str, ...],
-    queues: tuple[str, ...],
-    users: tuple[str, ...],
+    where: Mapping[UsageColumn, tuple[str, ...]],
     states: tuple[str, ...],
     limit: int,
     form: str,
@@ -81,8 +70,7 @@ def history(
       penstock history job/train -n team-a
       penstock history --from 24h --state Evicted -o wide
     """
-    where = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
-    rows = _rows(source, span, target, {one: those for one, those in where.items() if those}, states, limit)
+    rows = runs_of(source, span, target, where, states, limit)
     if len(rows) == limit:
         click.echo(f"the latest {limit} pods are shown; there may be more: see --limit", err=True)
     show_rows(
@@ -111,7 +99,7 @@ def audit(target: str, namespace: str | None, form: str, source: HistorySource) 
       penstock audit pod/train-7 -n team-a
     """
     where = {} if namespace is None else {UsageColumn.NAMESPACE: (namespace,)}
-    rows = _rows(source, Span(0, int(clock.now()) + 1), target, where, (), 1000)
+    rows = runs_of(source, Span(0, int(clock.now()) + 1), target, where, (), 1000)
     if not rows:
         place = "" if namespace is None else f" in namespace {namespace}"
         raise click.ClickException(f"{target}: the history has no such pod{place}; penstock history lists what it has")
@@ -121,19 +109,6 @@ def audit(target: str, namespace: str | None, form: str, source: HistorySource) 
         from msgspec import to_builtins
 
         show_document(to_builtins(rows), form)
-
-
-def _rows(
-    source: HistorySource,
-    span: Span,
-    target: str | None,
-    where: Mapping[UsageColumn, tuple[str, ...]],
-    states: tuple[str, ...],
-    limit: int,
-) -> list[RunRow]:
-    named = None if target is None else read_target(target)
-    kind, name = ("", "") if named is None else (named.kind, named.name)
-    return source.runs(Wanted(span, where, states, kind, name), limit)
 
 
 def _told(row: RunRow) -> Iterator[str]:

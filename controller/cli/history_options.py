@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from controller.cli.history_source import HistorySource, ServedHistory, StoredHistory
 from controller.history.times import FORMS, read_time
-from controller.history.usage_columns import Span
+from controller.history.usage_columns import Span, UsageColumn
 from controller.kube import clock
 from controller.kube.clock import rfc3339
 from controller.telemetry.options import connection_options
 
 if TYPE_CHECKING:
     from controller.history.store import Store
+
+_LIMIT: Final = click.IntRange(1, 100_000)
+_CHOICES: Final = (
+    (("--user",), "users", "Only this user."),
+    (("--queue",), "queues", "Only this LocalQueue."),
+    (("-n", "--namespace"), "namespaces", "Only this namespace."),
+)
+"""The last is shown first."""
 
 
 class TimeType(click.ParamType[int]):
@@ -50,6 +58,27 @@ def span_options(days: int) -> Callable[[Callable[..., None]], Callable[..., Non
         return click.option(
             "--from", "begin", type=TimeType(), default=f"{days}d", show_default=told, help="From this time on."
         )(found)
+
+    return with_options
+
+
+def runs_options(days: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add what chooses runs: TARGET, the span, -n, --queue, --user and --limit; the command gets `where` of them."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_where(
+            *, namespaces: tuple[str, ...], queues: tuple[str, ...], users: tuple[str, ...], **options: Any
+        ) -> None:
+            named = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
+            command(where={one: those for one, those in named.items() if those}, **options)
+
+        found = click.option("--limit", type=_LIMIT, default=1000, show_default=True, help="How many pods, at most.")(
+            with_where
+        )
+        for option, name, help_ in _CHOICES:
+            found = click.option(*option, name, metavar="NAME", multiple=True, help=help_)(found)
+        return click.argument("target", metavar="[TARGET]", required=False)(span_options(days)(found))
 
     return with_options
 

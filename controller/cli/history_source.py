@@ -6,7 +6,7 @@ Whoever names a database asks that. What talks to databases takes long to import
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import click
 
 from controller.cli.refusals import told
+from controller.cli.targets import read_target
 from controller.cli.visibility_client import NotAnswering, NotServed, VisibilityClient, visibility_client
 from controller.extension_api.queueing.pod_runs import MOST, PLURAL
 from controller.extension_api.queueing.usage_reports import (
@@ -27,7 +28,7 @@ from controller.extension_api.reading import within
 from controller.extension_api.resources import API_VERSION
 from controller.history.run_rows import RunRow, run_row
 from controller.history.run_store import HistoryError, RunReader
-from controller.history.usage_columns import UsageColumn
+from controller.history.usage_columns import Span, UsageColumn
 from controller.history.usage_rows import UsageRow
 from controller.history.wanted import Wanted, WantedUsage
 from controller.kube import clock
@@ -140,6 +141,20 @@ class ServedHistory:
             raise
         except NotAnswering as error:
             raise click.ClickException(f"{one_line(error.__cause__ or error)}; {_NAMED}") from None
+
+
+def runs_of(
+    source: HistorySource,
+    span: Span,
+    target: str | None,
+    where: Mapping[UsageColumn, tuple[str, ...]],
+    states: tuple[str, ...],
+    limit: int,
+) -> list[RunRow]:
+    """Return so many runs of a target as people write it; None: of all. Raises ClickException and KubeError."""
+    named = None if target is None else read_target(target)
+    kind, name = ("", "") if named is None else (named.kind, named.name)
+    return source.runs(Wanted(span, where, states, kind, name), limit)
 
 
 def _parameters(wanted: Wanted) -> Iterator[tuple[str, str]]:

@@ -129,12 +129,13 @@ class HistoryLane:
 
     async def _step(self) -> bool:
         taken = [] if not self._is_ready else self.recorder.take(_AT_ONCE)
+        is_due = bool(taken) or clock.monotonic() >= self._checks_at
         try:
             if not self._is_ready:
                 await self._prepare()
             elif taken:
                 await self._in_thread(lambda: self._store.write(taken))
-            elif clock.monotonic() >= self._checks_at:
+            elif is_due:
                 await self._in_thread(self._store.check)
             await self._expire()
         except HistoryError as error:
@@ -144,7 +145,7 @@ class HistoryLane:
         if self._failures:
             _log.info("history_works_again")
         self._failures, self._error = 0, ""
-        if taken or clock.monotonic() >= self._checks_at:
+        if is_due:
             self._checks_at = clock.monotonic() + CHECK_SECONDS
         if not len(self.recorder):
             self._written_at = clock.monotonic()
