@@ -197,10 +197,6 @@ def _change_annotations(random: Random, new: Json) -> None:
     foreign.change_annotations(random, template)
 
 
-def _change_metadata(random: Random, new: Json) -> None:
-    foreign.change_metadata(random, new)
-
-
 def _change_other(random: Random, new: Json) -> None:
     """A field of the template's spec that is no directive, legal in itself."""
     spec = new["spec"]["template"]["spec"]
@@ -242,6 +238,6 @@ Change = Callable[[Random, Json], None]
 _CHANGES: tuple[Change, ...] = (
     *(_change_spec, _change_spec, _change_spec, _resume, _resume, _in_tandem),
     *(_change_template, _change_template, _change_template, _change_template),
-    *(_change_labels, _change_annotations, _change_metadata),
+    *(_change_labels, _change_annotations, foreign.change_metadata),
     *(_change_other, _change_resources, _change_containers),
 )

@@ -16,6 +16,7 @@ from controller.kube import config
 from controller.kube.apply import apply
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
+from tests.support.rbac_objects import API, a_binding, account
 
 Json = dict[str, Any]
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -93,6 +94,15 @@ async def viewers(sandbox: Sandbox) -> AsyncIterator[Viewers]:
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=bare)) as stranger,
     ):
         yield Viewers(session, stranger, settings.host)
+
+
+async def a_viewing_account(client: Client, namespace: str) -> str:
+    """Make a ServiceAccount that may view its namespace; return its name."""
+    name = "viewer"
+    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+    binding = a_binding(name, "view", account(name, namespace), namespace=namespace)
+    await apply(client, [made, {"apiVersion": f"{API}/v1", "kind": "RoleBinding", **binding}])
+    return name
 
 
 async def bind(client: Client, user: str, role: str, namespace: str = "") -> None:

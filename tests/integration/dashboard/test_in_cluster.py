@@ -9,16 +9,14 @@ import orjson
 import pytest
 from playwright.async_api import Browser, expect
 
-from controller.kube.apply import apply
 from controller.sandbox.files import write_private
 from controller.sandbox.programs import Program
 from tests.support.clusters import Cluster
 from tests.support.pages import looking
 from tests.support.team import Team
+from tests.support.viewers import a_viewing_account
 
 pytestmark = pytest.mark.integration
-
-REFUSALS = "Failed to load resource"
 
 
 @pytest.fixture
@@ -40,18 +38,9 @@ async def base(cluster: Cluster, tmp_path: Path) -> AsyncIterator[str]:
 
 async def a_token(team: Team) -> str:
     """A token of somebody who may view the team's namespace."""
-    metadata = {"name": "viewer", "namespace": team.namespace}
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
-        "subjects": [{"kind": "ServiceAccount", **metadata}],
-    }
-    await apply(team.client, [account, binding])
+    name = await a_viewing_account(team.client, team.namespace)
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    path = f"/api/v1/namespaces/{team.namespace}/serviceaccounts/viewer/token"
+    path = f"/api/v1/namespaces/{team.namespace}/serviceaccounts/{name}/token"
     return str(orjson.loads(await team.client.post(path, request))["status"]["token"])
 
 
@@ -82,4 +71,4 @@ async def test_people_sign_in_and_out_and_see_what_is_theirs(team: Team, chromiu
         # what is revoked is known to the apiserver for a moment longer
         await team.client.delete(f"/api/v1/namespaces/{team.namespace}/serviceaccounts/viewer")
         await expect(page.get_by_label("Token")).to_be_visible(timeout=60_000)
-        somebody.told = [one for one in somebody.told if REFUSALS not in one]
+        somebody.expects_refusals()

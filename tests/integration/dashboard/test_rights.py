@@ -8,31 +8,19 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from controller.dashboard.loopback import opened
-from controller.kube.apply import apply
 from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster
 from tests.support.pages import looking
 from tests.support.team import Team
+from tests.support.viewers import a_viewing_account
 
 pytestmark = pytest.mark.integration
-
-REFUSALS = "Failed to load resource"
-"""What the browser's console says of answers that are refusals."""
 
 
 async def a_viewer(cluster: Cluster, team: Team) -> Path:
     """The kubeconfig of a ServiceAccount that has the role view in the team's namespace."""
-    metadata = {"name": "viewer", "namespace": team.namespace}
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
-        "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": team.namespace}],
-    }
-    await apply(team.client, [account, binding])
-    return await cluster.sandbox.service_account_kubeconfig(team.namespace, "viewer")
+    name = await a_viewing_account(team.client, team.namespace)
+    return await cluster.sandbox.service_account_kubeconfig(team.namespace, name)
 
 
 async def test_who_may_see_one_namespace_sees_it(cluster: Cluster, team: Team, chromium: Browser) -> None:
@@ -52,14 +40,14 @@ async def test_who_may_see_one_namespace_sees_it(cluster: Cluster, team: Team, c
         await somebody.go("/what-if?change=lost:spot")
         await page.get_by_role("button", name="Simulate").click()
         await expect(page.get_by_role("alert")).to_contain_text("penstock-visibility-simulator")
-        somebody.told = [one for one in somebody.told if REFUSALS not in one]
+        somebody.expects_refusals()
 
 
 async def test_without_the_address_nobody_is_let_in(address: str, chromium: Browser) -> None:
     base = address.partition("/open")[0]
     async with looking(chromium, base) as somebody:
         await expect(somebody.page.get_by_text("penstock dashboard")).to_be_visible()
-        somebody.told = [one for one in somebody.told if REFUSALS not in one]
+        somebody.expects_refusals()
 
 
 async def test_a_cluster_without_the_api_says_how_to_serve_it(sandbox: Sandbox, chromium: Browser) -> None:

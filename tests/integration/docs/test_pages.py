@@ -40,12 +40,16 @@ class Reader:
         self.client = client
         self.applied: list[Json] = []
 
-    async def follow(self, page: str) -> None:
+    async def follow(self, page: str) -> int:
+        """Run the commands of a page; return how many."""
+        count = 0
         for program, *words in (line.words for line in commands("kubectl", "penstock") if line.page == page):
             if program == "kubectl":
                 await self.kubectl(words)
             elif tuple(words[:2]) not in ELSEWHERE:
                 await self._penstock(words)
+            count += 1
+        return count
 
     async def kubectl(self, words: Sequence[str]) -> None:
         match words:
@@ -80,7 +84,7 @@ async def test_the_commands_of_a_page_run(page: str, cluster: Cluster, client: C
     path = f"docs/{page}.md" if page == "quickstart" else f"docs/how-to/{page}.md"
     reader = Reader(cluster, client)
     try:
-        await reader.follow(path)
+        assert await reader.follow(path)
     finally:
         await reader.undo()
 
@@ -125,4 +129,5 @@ async def test_an_object_of_kubernetes_on_a_page_is_legal(document: Json, client
     metadata.pop("namespace", None)
     spec = {key: value for key, value in document.get("spec", {}).items() if key != "serviceAccountName"}
     where = f"{root}/namespaces" if kind == "Namespace" else f"{root}/namespaces/default/{kind.lower()}s"
-    await client.post(where, {**document, "metadata": metadata, "spec": spec}, params=STRICT_DRY_RUN)
+    taken = await client.post(where, {**document, "metadata": metadata, "spec": spec}, params=STRICT_DRY_RUN)
+    assert orjson.loads(taken)["kind"] == kind

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from controller.cli.doctor_checks.history import HISTORY
-from controller.kube.client import Client
 from tests.integration.doctor.conftest import Doctor
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.command import penstock
@@ -28,28 +27,14 @@ def server() -> Iterator[PostgreSQL]:
 
 
 @pytest.fixture(scope="module")
-def recording(server: PostgreSQL) -> Iterator[Cluster]:
-    """A cluster whose controller keeps its history in that server."""
+def cluster(server: PostgreSQL) -> Iterator[Cluster]:
+    """The cluster of these tests, whose controller keeps its history in that server."""
     with a_cluster(controller_arguments=["--history", server.url]) as cluster:
         yield cluster
 
 
-@pytest.fixture
-async def client(recording: Cluster) -> AsyncIterator[Client]:
-    async with recording.sandbox.client() as client:
-        yield client
-
-
-@pytest.fixture
-async def team(recording: Cluster, client: Client) -> AsyncIterator[Team]:
-    made = Team(client, recording.sandbox)
-    await made.open()
-    yield made
-    await made.close()
-
-
 async def test_a_server_that_is_stopped_is_found(
-    recording: Cluster, server: PostgreSQL, doctor: Doctor, team: Team
+    cluster: Cluster, server: PostgreSQL, doctor: Doctor, team: Team
 ) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await team.pod("before")
@@ -61,7 +46,7 @@ async def test_a_server_that_is_stopped_is_found(
         await team.until_bound("during")
         found = await eventually(lambda: doctor.finds(HISTORY), message="doctor finds nothing")
         assert found["the history"].startswith("was not written for 1")
-        done = await penstock(recording.sandbox, "doctor")
+        done = await penstock(cluster.sandbox, "doctor")
         assert (done.code, "Connection refused" in done.output) == (1, True), done
     finally:
         await asyncio.to_thread(server.start)

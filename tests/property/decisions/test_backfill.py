@@ -151,3 +151,5 @@ def simulations(draw: st.DrawFn) -> Simulation:
 @settings(max_examples=400)
 def test_nobody_starts_later_than_promised(simulation: Simulation) -> None:
     simulation.run()
+    assert not simulation.coming
+    assert not simulation.ends

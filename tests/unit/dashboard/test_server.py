@@ -154,6 +154,7 @@ async def test_streams_end_with_the_server(folder: Path) -> None:
         closing = asyncio.get_running_loop().create_task(client.server.close(), name="closing")
         await answer.content.read()
         await asyncio.wait_for(closing, 10)
+        assert answer.content.at_eof()
 
 
 async def test_each_part_is_asked_with_its_own_parameters(folder: Path) -> None:
@@ -248,7 +249,7 @@ async def test_an_answer_that_does_not_come_is_told(folder: Path, monkeypatch: p
         async with client.get("/api/live?part=nodes") as answer:
             await answer.content.readuntil(b"event: 0")
             fake.hangs = True
-            await answer.content.readuntil(b'"kind":"notAnswering"')
+            assert b'"kind":"notAnswering"' in await answer.content.readuntil(b"out of date")
 
 
 async def test_who_is_signed_out_meanwhile_is_told_so(folder: Path) -> None:

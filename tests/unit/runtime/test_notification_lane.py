@@ -317,4 +317,4 @@ async def test_workloads_without_pods_are_forgotten_in_time(tmp_path: Path, monk
             again = replace(pod, resource_version="9")
             lane.cache.put_pod(again)
             lane.release(again)
-            await lane.types("admitted", "admitted")
+            assert len(await lane.types("admitted", "admitted")) == 2
