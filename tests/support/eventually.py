@@ -22,7 +22,8 @@ async def eventually(
 ) -> T:
     """Call `check` until what it returns is true, and return that.
 
-    An AssertionError in it counts as not yet, and so does a LookupError: what is awaited is often a missing field.
+    An AssertionError in it counts as not yet, and so do a LookupError and a ValueError: what is awaited is often a
+    missing field, or the only item of a list that is still empty.
 
     Fails after `seconds` with `message` and what was seen last.
     """
@@ -34,7 +35,7 @@ async def eventually(
             if value:
                 return value
             seen = repr(value)
-        except (AssertionError, LookupError) as error:
+        except (AssertionError, LookupError, ValueError) as error:
             seen = f"{type(error).__name__}: {error}"
         if clock.monotonic() > deadline:
             raise AssertionError(f"{message}; last seen after {seconds:g} s: {seen}")

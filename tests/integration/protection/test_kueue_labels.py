@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import orjson
@@ -26,6 +25,7 @@ from controller.core.keys import (
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.errors import Forbidden
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.outage import Outage
 from tests.integration.protection.people import AS_BREAK_GLASS
 from tests.support.command import penstock
 from tests.support.eventually import eventually
@@ -179,10 +179,7 @@ async def test_running_pods_of_kueue_are_adopted_and_charged(protected: Protecte
 async def test_while_the_webhook_hangs_no_job_of_kueues_gets_by(
     protected: Protected, moving: Team, apiserver: Impersonation
 ) -> None:
-    protected.programs.webhook.process.send_signal(signal.SIGSTOP)
-    try:
+    async with Outage(protected).there():
         refused = await apiserver.send(ALICE, "POST", jobs(moving), job("queued", BY_KUEUE))
         assert (refused.code, "kueue-owners.penstock.dev" in refused.body["message"]) == (500, True)
         made(await apiserver.send(ALICE, "POST", jobs(moving), job("other", {"app": "a"})))
-    finally:
-        protected.programs.webhook.process.send_signal(signal.SIGCONT)

@@ -6,9 +6,7 @@ The latter under every failure policy: as shipped (protection Fail, the rest Ign
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,6 +18,7 @@ from controller.core.keys import QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.outage import Outage, creating_a_queued_pod
 from tests.integration.protection.people import ALL_OF, AS_BREAK_GLASS, Field
 from tests.integration.protection.table import (
     ALLOWED,
@@ -42,7 +41,7 @@ from tests.integration.protection.table import (
 )
 from tests.support.command import penstock
 from tests.support.eventually import eventually
-from tests.support.impersonation import Impersonation, impersonation
+from tests.support.impersonation import Impersonation
 from tests.support.team import TEAM_LABEL, Team
 
 pytestmark = [pytest.mark.integration, pytest.mark.parametrize("protected", ["webhook"], indirect=True)]
@@ -104,28 +103,6 @@ HELD_BACK = (
 )
 
 
-class Outage:
-    """A webhook that hangs: that is the worst way in which it can be away."""
-
-    def __init__(self, protected: Protected) -> None:
-        self._webhook = protected.programs.webhook
-
-    def begin(self) -> None:
-        self._webhook.process.send_signal(signal.SIGSTOP)
-
-    def end(self) -> None:
-        self._webhook.process.send_signal(signal.SIGCONT)
-
-    @asynccontextmanager
-    async def over(self) -> AsyncIterator[None]:
-        """The webhook answers for as long as the block runs."""
-        self.end()
-        try:
-            yield
-        finally:
-            self.begin()
-
-
 AS_SHIPPED = "as shipped"
 POLICIES = (AS_SHIPPED, "Ignore", "Fail")
 SHIPPED = pytest.mark.parametrize("hanging", [AS_SHIPPED], indirect=True)
@@ -168,8 +145,7 @@ async def in_effect(protected: Protected, policy: str) -> None:
     """The apiserver heeds what was written a moment later; who refuses a queued pod tells which policy that is."""
 
     async def heeded() -> bool:
-        async with protected.sandbox.client() as client, impersonation(protected.sandbox) as apiserver:
-            reply = await Field(client, apiserver, protected.namespaces).send(Who.EDITOR, Create(QUEUED_LABELS))
+        reply = await creating_a_queued_pod(protected)
         assert REFUSES[policy] in reply.body.get("message", "created"), reply.body
         return True
 

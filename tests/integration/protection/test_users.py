@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import orjson
@@ -12,6 +11,7 @@ from controller.core.gate.users import POD_MAKERS
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
 from controller.kube.client import STRATEGIC_PATCH, Client
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.outage import Outage
 from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation, Reply
 from tests.support.team import Team
@@ -213,8 +213,7 @@ async def test_nobody_forges_a_user_while_the_webhook_hangs(
 ) -> None:
     path = DEPLOYMENTS.format(team.namespace)
     done(await apiserver.send(ALICE, "POST", path, deployment(QUEUED)))
-    protected.programs.webhook.process.send_signal(signal.SIGSTOP)
-    try:
+    async with Outage(protected).there():
         jobs = JOBS.format(team.namespace)
         assert note_of(done(await apiserver.send(ALICE, "POST", jobs, job(QUEUED, "honest")))) is None
         assert note_of(done(await apiserver.send(ALICE, "POST", jobs, job({}, "outside")))) is None
@@ -226,5 +225,3 @@ async def test_nobody_forges_a_user_while_the_webhook_hangs(
             assert (reply.code, "users.penstock.dev" in reply.body["message"]) == (500, True)
         scaled = {"spec": {"replicas": 3}, "metadata": {"labels": {"a": "b"}}}
         done(await apiserver.send(BOB, "PATCH", f"{path}/web", scaled, content_type=STRATEGIC_PATCH))
-    finally:
-        protected.programs.webhook.process.send_signal(signal.SIGCONT)
