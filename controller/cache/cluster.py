@@ -24,6 +24,7 @@ from controller.cache.queue.order_positions import bearing
 from controller.cache.queue.waiting import Waiting
 from controller.cache.snapshots import snapshot_of
 from controller.cache.timers.clocks import Clocks
+from controller.cache.usage.admitted_jobs import AdmittedJobs
 from controller.cache.usage.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.usage.landing import landed, still_landed
 from controller.cache.usage.usage import Usage
@@ -57,6 +58,7 @@ class ClusterCache:
         self.lists = Lists(self._on_change)
         self.pods: dict[str, Pod] = {}
         self.jobs: dict[str, Job] = {}
+        self.stopped_jobs: dict[str, Pod] = {}  # whose templates are to be put back
         self.nodes: dict[str, Node] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -74,6 +76,7 @@ class ClusterCache:
         self.usage, self.policies, self.doubts = Usage(), PolicyBook(), Doubts()
         learns = self.gangs.lost.returned, waiting.unschedulable.learn, waiting.changed
         self.evictions = Evictions(self.clocks.evictions, *learns)
+        self._admitted_jobs = AdmittedJobs()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._index: NodeIndex | None = None
@@ -194,6 +197,7 @@ class ClusterCache:
         for admit in plan.admits:
             if admit.uid not in seen:
                 self._assumed[admit.uid] = admit
+                self._admitted_jobs.plan(admit)
                 self._refresh(admit.uid)
         if self._waiting.learn(plan, self.now):
             self._on_change()
@@ -266,19 +270,11 @@ class ClusterCache:
             return
         self.policies.move(pod.policies, ())
         self._assumed.pop(uid, None)
+        self._admitted_jobs.forget(uid)
         self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._refresh(uid)
         self._on_change()
-
-    def forget_versions(self) -> Iterator[None]:
-        """Let any state of a pod count as newer than the one known: the apiserver's history starts anew. In parts."""
-        yield from in_parts(map(self._forget_version, list(self.pods)))
-        self.usage.candidates.forget_all()
-
-    def _forget_version(self, uid: str) -> None:
-        if uid in self.pods:
-            self.pods[uid] = replace(self.pods[uid], resource_version="")
 
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if a decision should see it."""
@@ -292,6 +288,8 @@ class ClusterCache:
         moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
         self._waiting.observe_charge(uid, pod, former, charge, has_moved=moved)
+        if (job := self._admitted_jobs.observe(uid, pod)) in self.pods:
+            moved |= self._refresh(job)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
@@ -307,6 +305,8 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
+        if pod.is_job:
+            return self._admitted_jobs.charge(pod, self._assumed.get(pod.uid), self._payer)
         is_overdue, is_lost = pod.uid in self.clocks.reservations.overdue, pod.uid in self.clocks.lost.uids
         return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue, is_lost=is_lost)
 

@@ -11,8 +11,8 @@ from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
-from controller.kube.decode import decode_metadata, decode_node
-from controller.kube.decode_owners import decode_job
+from controller.kube.decode import PodDecoder, decode_metadata, decode_node
+from controller.kube.decode_jobs import JobDecoder
 from controller.objects.read import read_cluster_queue, read_flavor, read_local_queue, read_priority_class
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
@@ -41,6 +41,6 @@ def deciding(cache: ClusterCache, written: Written) -> tuple[Kind, ...]:
         Kind(f"{OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
         Kind(f"{OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         Kind(f"{OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
-        Kind("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
+        Kind("/apis/batch/v1/jobs", JobDecoder(PodDecoder()), sinks.JobSink(cache)),
         Kind(f"{OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
     )

@@ -14,13 +14,14 @@ from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingP
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.cluster import ClusterCache
+from controller.cache.keyed import put_or_drop
 from controller.cache.parts import in_parts
 from controller.cache.written import Written
 from controller.core.kubernetes.nodes import Node
-from controller.core.kubernetes.owners import Job
 from controller.core.pod_policies.policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
+from controller.kube.decode_jobs import JobState
 from controller.kube.wire import Owned
 from controller.objects.budgets import read_sums
 from controller.objects.pod_policies import to_policy
@@ -108,12 +109,17 @@ class PodSink(_Sink[Pod, str]):
     def __init__(self, cache: ClusterCache, into: TakesPods | None = None) -> None:
         """`into` gives them to the cache; None: they go there at once."""
         taker = cache if into is None else into
+
+        def drop(uid: str) -> None:
+            if uid not in cache.pods or not cache.pods[uid].is_job:  # Jobs are in a list of their own
+                taker.drop_pod(uid)
+
         super().__init__(
             cache,
             key=attrgetter("uid"),
             known=lambda: cache.pods,
             put=taker.put_pod,
-            drop=taker.drop_pod,
+            drop=drop,
             drops_last=True,  # so that a gang whose pods were all recreated is known throughout
         )
 
@@ -140,17 +146,31 @@ class NamespaceSink(_Sink[Owned, str]):
         )
 
 
-class JobSink(_Sink[Job, str]):
-    """Jobs into the cache."""
+class JobSink(_Sink[JobState, str]):
+    """Jobs into the cache, and those that are held as a whole among what waits and is charged."""
 
     def __init__(self, cache: ClusterCache) -> None:
         super().__init__(
             cache,
             key=attrgetter("uid"),
             known=lambda: cache.jobs,
-            put=lambda job: cache.set_job(job.uid, job),
-            drop=lambda uid: cache.set_job(uid, None),
+            put=self._put,
+            drop=self._forget_job,
         )
+        self._cache = cache
+
+    def _put(self, state: JobState) -> None:
+        self._cache.set_job(state.uid, state.job)
+        put_or_drop(self._cache.stopped_jobs, state.uid, state.pods if state.has_stopped else None)
+        if state.pods is not None:
+            self._cache.put_pod(state.pods)
+        elif state.uid in self._cache.pods:
+            self._cache.drop_pod(state.uid)
+
+    def _forget_job(self, uid: str) -> None:
+        self._cache.stopped_jobs.pop(uid, None)
+        self._cache.drop_pod(uid)
+        self._cache.set_job(uid, None)
 
 
 class PodGroupSink(_Sink[PodGroup, GroupKey]):

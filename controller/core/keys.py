@@ -86,11 +86,17 @@ ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
 PREEMPTIONS: Final = "penstock.dev/preemptions"
 
+ADMITTED_JOB: Final = "penstock.dev/admitted-job"
+"""Annotation in the template of a Job that was admitted as a whole: the Job's uid. Its pods carry it."""
+
+ORIGINAL_TEMPLATE: Final = "penstock.dev/original-template"
+"""Annotation of a Job that was admitted as a whole: what its user wrote where the release changed the template."""
+
 RELEASE_ATTEMPT: Final = "penstock.dev/release-attempt"
-"""Pod annotation: a number that each release patch tests. Writing the next one revokes all patches sent before."""
+"""Annotation of pods and Jobs: a number that each release patch tests. Writing the next one revokes all before it."""
 
 REVOKED_BY: Final = "penstock.dev/revoked-by"
-"""Pod annotation: which leader wrote RELEASE_ATTEMPT, as the Lease names it."""
+"""Annotation of pods and Jobs: which leader wrote RELEASE_ATTEMPT, as the Lease names it."""
 
 USER: Final = "penstock.dev/user"
 """Pod annotation, written at create: who created the pod's controlling owner, or the pod. Templates carry it too."""

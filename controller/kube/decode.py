@@ -6,15 +6,15 @@ costs one shallow decode and two look-ups.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from controller.core.forecasts.runtimes import stated
+from controller.core.gate.narrowing_patch import PIN_WEIGHT
 from controller.core.gate.opening import GatedPod
-from controller.core.gate.release_patch import PIN_WEIGHT
 from controller.core.keys import (
     CONDITION,
     EXPECTED_RUNTIME,
@@ -69,6 +69,10 @@ _quantities = Decoder(dict[str, str | int] | None)
 _selector = Decoder(dict[str, str] | None)
 
 
+Made = tuple[Shape, SpecPresence, str | None, Hold | None]
+"""A pod's shape, which parts its spec has, the node it is pinned to, and what keeps it queued."""
+
+
 class PodDecoder:
     """Decode pods, remembering demands and constraints by their raw bytes; of labels it keeps those of these keys."""
 
@@ -89,8 +93,9 @@ class PodDecoder:
             raise UnreadableObject(f"pod: {error}") from error
 
     def _build(self, pod: wire.PodObject) -> Pod:
-        (meta, spec, status, labels, notes), (shape, outline, pinned, hold) = _parts(pod), self._made(pod)
-        owner, group, unclear = self._kin.of(meta, spec.scheduling_group)
+        meta, spec, status, labels, notes = _parts(pod)
+        shape, outline, pinned, hold = self._made(spec, status)
+        belongs, unclear = self._kin.of(meta, spec.scheduling_group)
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
@@ -109,7 +114,7 @@ class PodDecoder:
             **deletion(meta),
             **stamps(labels, notes),
             pinned=(notes[PLANNED_NODE] or None) if PLANNED_NODE in notes else pinned,
-            said=_condition_of(status),
+            said=condition_of(status.conditions),
             hold=hold or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
@@ -118,9 +123,8 @@ class PodDecoder:
             ended=ended(status, is_terminating=meta.deletion_timestamp is not None),
             deadline=spec.active_deadline_seconds or 0,
             expected_runtime=stated(notes.get(EXPECTED_RUNTIME), spec.active_deadline_seconds),
-            owner=owner,
+            **belongs,
             completion_index=completion_index(labels, meta.annotations),
-            group=group,
             has_succeeded=status.phase == "Succeeded",
             held=notes.get(HELD),
             is_on_top=ON_TOP in notes,
@@ -129,14 +133,17 @@ class PodDecoder:
             labels=self._kept(labels) if self._labels else (),
         )
 
+    def of_template(self, template: wire.PodTemplate) -> Made:
+        """Return the same of a pod that is still to be created from a template."""
+        return self._made(template.spec, None)
+
     def _kept(self, labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
         return tuple((key, labels[key]) for key in self._labels if key in labels)
 
-    def _made(self, pod: wire.PodObject) -> tuple[Shape, SpecPresence, str | None, Hold | None]:
-        """Return the pod's shape, which parts its spec has, the node it is pinned to, and what keeps it queued."""
-        constraints, outline, pinned = self._place(pod.spec)
-        requests, hold = self._demand(pod)
-        hold = hold or (_CLAIMS if _has_claims(pod.spec) else None)
+    def _made(self, spec: wire.PodSpec, status: wire.PodStatus | None) -> Made:
+        constraints, outline, pinned = self._place(spec)
+        requests, hold = self._demand(spec, status)
+        hold = hold or (_CLAIMS if _has_claims(spec) else None)
         return self._shape(Shape(requests, constraints)), outline, pinned, hold
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
@@ -159,10 +166,9 @@ class PodDecoder:
             _remember(self._shapes, shape, shape)
         return known or shape
 
-    def _demand(self, pod: wire.PodObject) -> tuple[Any, Hold | None]:
-        spec = pod.spec
-        if spec.node_name and _is_reported(pod.status):
-            return _demand(spec, pod.status)
+    def _demand(self, spec: wire.PodSpec, status: wire.PodStatus | None) -> tuple[Any, Hold | None]:
+        if status is not None and spec.node_name and _is_reported(status):
+            return _demand(spec, status)
         key = (
             *((c.name, bytes(c.resources)) for c in spec.containers),
             None,
@@ -327,8 +333,9 @@ def _is_infeasible(status: wire.PodStatus) -> bool:
     return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in status.conditions or ())
 
 
-def _condition_of(status: wire.PodStatus) -> PublishedCondition | None:
-    ours = next((c for c in status.conditions or () if c.type == CONDITION), None)
+def condition_of(conditions: Iterable[wire.Condition] | None) -> PublishedCondition | None:
+    """Return our condition as it stands among those of a pod or Job; None where it is not there."""
+    ours = next((c for c in conditions or () if c.type == CONDITION), None)
     if ours is None:
         return None
     begun = has_begun(ours.reason, ours.message)

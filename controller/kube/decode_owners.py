@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.core.keys import HELD, ON_TOP, PRIORITY_CLASS
+from controller.core.keys import ADMITTED_JOB, HELD, ON_TOP, PRIORITY_CLASS
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
-from controller.core.workloads.groups import GroupFault, Membership, PodGroup, membership
+from controller.core.workloads.groups import GroupFault, GroupKey, Membership, PodGroup, membership
 from controller.core.workloads.workload import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
@@ -30,28 +30,33 @@ _T = TypeVar("_T")
 def decode_job(raw: bytes | Raw) -> Job:
     """Return the Job; raise UnreadableObject when the bytes are none."""
     try:
-        found = _job.decode(raw)
-        meta, spec = found.metadata, found.spec
-        return Job(
-            uid=meta.uid,
-            namespace=meta.namespace,
-            name=meta.name,
-            created=epoch(meta.creation_timestamp),
-            parallelism=1 if spec.parallelism is None else spec.parallelism,
-            completions=spec.completions,
-            succeeded=found.status.succeeded,
-            failed=found.status.failed + _uncounted(found.status.uncounted_terminated_pods),
-            backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
-            is_limited_per_index=spec.backoff_limit_per_index is not None,
-            ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
-            held=(meta.annotations or {}).get(HELD),
-            is_on_top=ON_TOP in (meta.annotations or {}),
-            started=epoch(found.status.start_time),
-            deadline=spec.active_deadline_seconds or 0,
-            priority_class=(meta.labels or {}).get(PRIORITY_CLASS),
-        )
+        return job_of(_job.decode(raw))
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"job: {error}") from error
+
+
+def job_of(found: wire.JobObject) -> Job:
+    """Return the Job that these bytes were; raise ValueError where a time cannot be read."""
+    meta, spec = found.metadata, found.spec
+    return Job(
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        created=epoch(meta.creation_timestamp),
+        parallelism=1 if spec.parallelism is None else spec.parallelism,
+        completions=spec.completions,
+        succeeded=found.status.succeeded,
+        failed=found.status.failed + _uncounted(found.status.uncounted_terminated_pods),
+        backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
+        is_limited_per_index=spec.backoff_limit_per_index is not None,
+        ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
+        held=(meta.annotations or {}).get(HELD),
+        is_on_top=ON_TOP in (meta.annotations or {}),
+        started=epoch(found.status.start_time),
+        deadline=spec.active_deadline_seconds or 0,
+        priority_class=(meta.labels or {}).get(PRIORITY_CLASS),
+        failed_indexes=_count_indexes(found.status.failed_indexes),
+    )
 
 
 def decode_pod_group(raw: bytes | Raw) -> PodGroup:
@@ -71,18 +76,19 @@ class Kin:
         self._owners: dict[Owner, Owner] = {}
         self._groups: dict[Membership, Membership] = {}
 
-    def of(
-        self, meta: wire.PodMeta, native: wire.SchedulingGroup | None = None
-    ) -> tuple[Owner | None, Membership | None, Hold | None]:
-        """Return the controlling owner, the group, and what is wrong with how the pod names its group."""
+    def of(self, meta: wire.PodMeta, native: wire.SchedulingGroup | None = None) -> tuple[dict[str, Any], Hold | None]:
+        """Return what that makes of the fields of a Pod, and what is wrong with how the pod names its group."""
         owner = controlling_owner(meta.owner_references)
         owner = None if owner is None else _same(self._owners, owner)
+        if owner is not None and (meta.annotations or {}).get(ADMITTED_JOB) == owner.uid:
+            key = GroupKey(meta.namespace, owner.uid, is_job=True)
+            return {"owner": owner, "group": _same(self._groups, Membership(key)), "is_of_admitted_job": True}, None
         try:
             named = native.pod_group_name if native is not None else None
             group = membership(meta.namespace, meta.labels or {}, meta.annotations, owner, named)
         except GroupFault as fault:
-            return owner, None, Hold(Reason.GANG_INVALID, str(fault))
-        return owner, None if group is None else _same(self._groups, group), None
+            return {"owner": owner}, Hold(Reason.GANG_INVALID, str(fault))
+        return {"owner": owner, "group": None if group is None else _same(self._groups, group)}, None
 
 
 def _same(known: dict[_T, _T], one: _T) -> _T:
@@ -103,6 +109,15 @@ def completion_index(labels: dict[str, str], annotations: dict[str, str] | None)
     """Return the index of a pod of an Indexed Job; 0 for any other pod."""
     text = labels.get(_INDEX) or (annotations or {}).get(_INDEX, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else 0
+
+
+def _count_indexes(text: str) -> int:
+    """Count indexes as the Job controller writes them, such as `1,3-5,7`."""
+    count = 0
+    for part in text.split(",") if text else ():
+        first, _, last = part.partition("-")
+        count += int(last or first) - int(first) + 1
+    return count
 
 
 def _uncounted(pods: wire.UncountedPods | None) -> int:

@@ -113,6 +113,7 @@ class Resources(Struct):
     """core/v1 ResourceRequirements."""
 
     requests: dict[str, str | int] | None = None
+    limits: dict[str, str | int] | None = None
 
 
 class Terminated(Struct, rename="camel"):
@@ -177,9 +178,19 @@ class FailurePolicy(Struct):
     rules: list[FailureRule] | None = None
 
 
-class JobSpec(Struct, rename="camel"):
-    """batch/v1 JobSpec."""
+class PodTemplate(Struct):
+    """core/v1 PodTemplateSpec."""
 
+    metadata: PodMeta = field(default_factory=PodMeta)
+    spec: PodSpec = field(default_factory=PodSpec)
+
+
+class JobSpec(Struct, rename="camel"):
+    """batch/v1 JobSpec. The template is read only of Jobs that are held as a whole."""
+
+    suspend: bool | None = None
+    managed_by: str | None = None
+    template: Raw = Raw()
     parallelism: int | None = None
     completions: int | None = None
     backoff_limit: int | None = None
@@ -197,10 +208,13 @@ class UncountedPods(Struct):
 class JobStatus(Struct, rename="camel"):
     """batch/v1 JobStatus."""
 
+    active: int = 0
     succeeded: int = 0
     failed: int = 0
+    failed_indexes: str = ""
     uncounted_terminated_pods: UncountedPods | None = None
     start_time: str | None = None
+    conditions: list[Condition] | None = None
 
 
 class GangPolicy(Struct, rename="camel"):

@@ -17,6 +17,7 @@ from controller.core.workloads.decisions import Evict
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.runtime import garbage, gauges
 from controller.runtime.decision_recorder import DecisionRecorder
 from controller.runtime.event_lane import EventLane
@@ -24,6 +25,7 @@ from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor, Released
 from controller.runtime.forecast_lane import ForecastLane, forecast_lane
 from controller.runtime.history_lane import History, HistoryLane
+from controller.runtime.job_restorer import JobRestorer
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.notification_lane import NotificationLane
 from controller.runtime.sampling_lane import SamplingLane
@@ -40,7 +42,7 @@ _DRAIN_SECONDS = 15.0
 _SETTLE_SECONDS = 3.0
 
 
-_Lane = ForecastLane | HistoryLane | NotificationLane | SamplingLane
+_Lane = ForecastLane | HistoryLane | JobRestorer | NotificationLane | SamplingLane
 
 
 class Controller:
@@ -68,8 +70,7 @@ class Controller:
         `forecasts` takes forecasts of starts, which take `forecast_share` of one core; 0: none are made. Those that are
         not visible are made while the file `notifications` asks who is late.
         """
-        self._client = client
-        self._metrics = metrics
+        self._client, self._metrics, self._held = client, metrics, held
         self._cache = cache = ClusterCache(self._wake, backfill_depth=backfill_depth)
         self._former: weakref.ref[ClusterCache] | None = None  # what held all this before it was taken over
         self._written = written = Written()
@@ -108,7 +109,7 @@ class Controller:
             self._client,
             self._cache,
             self._metrics,
-            decode=decode,
+            decode=AnswerDecoder(decode),
             identity=identity,
             held=held,
             on_released=self._released,
@@ -122,7 +123,7 @@ class Controller:
             self._client,
             self._cache,
             self._metrics,
-            decode=decode,
+            decode=AnswerDecoder(decode),
             releases_wait=lambda: self._executor.room() < room,
             on_wait=self._events.announce_wait,
         )
@@ -201,10 +202,11 @@ class Controller:
         await self._statuses.run()
 
     def _optional_lanes(self) -> dict[str, _Lane]:
-        """The lanes that not every controller has."""
+        """The lanes that begin once all is listed, of which not every controller has all."""
         lanes: dict[str, _Lane | None] = {
             "forecasts": self._forecasts,
             "history": self._history,
+            "job-restorer": JobRestorer(self._client, self._cache, held=self._held),
             "notifications": self._notifications,
         }
         if self._history is not None:

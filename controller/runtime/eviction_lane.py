@@ -16,8 +16,11 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import STRATEGIC_PATCH, Client
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
 from controller.runtime.eviction_requests import Refusal, evict, why_not_together
+from controller.runtime.job_suspensions import JobSuspensions, job_of_evicted
 from controller.runtime.pod_requests import pod_path
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, EvictionResult
@@ -62,6 +65,7 @@ class EvictionLane:
         self._wake = wake
         self._queue: asyncio.Queue[Evict] = asyncio.Queue()
         self._gangs: asyncio.Queue[Sequence[Evict]] = asyncio.Queue()
+        self._suspensions = JobSuspensions(client, cache, AnswerDecoder(PodDecoder()))
 
     def submit(self, evicts: Iterable[Evict]) -> None:
         """Carry out what one decision says, but for what is under way already."""
@@ -70,8 +74,9 @@ class EvictionLane:
             if one.pod.uid in self._cache.evictions.under_way:
                 continue
             self._cache.evictions.begin(one)
-            if one.together:
-                gangs.setdefault(one.together, []).append(one)
+            job = job_of_evicted(one.pod)
+            if one.together or job:
+                gangs.setdefault(job or one.together, []).append(one)
             else:
                 self._queue.put_nowait(one)
         for gang in gangs.values():
@@ -95,12 +100,36 @@ class EvictionLane:
     async def _evict_together(self, gang: Sequence[Evict]) -> None:
         """Evict all of a gang, or none where one may not go."""
         going = self._still_wanted(gang)
+        if going and job_of_evicted(going[0].pod):
+            await self._suspend(going)
+            return
         # of one alone the eviction itself says whether it may go
         refusal = await why_not_together(self._client, [one.pod for one in going]) if len(going) > 1 else None
         if refusal is None:
             await self._evict_in_turn(going)
         else:
             await self._let_stay(going, refusal)
+
+    async def _suspend(self, going: Sequence[Evict]) -> None:
+        """Suspend the Job that all of these are of: its pods go with it."""
+        await self._held()
+        try:
+            if job := self._suspensions.job_of(going[0].pod):
+                await self._tell(job, "True", going[0].cause.value, going[0].text)
+                await self._suspensions.suspend(job)
+        except (NotFound, Conflict):
+            job = None
+        except KubeError as error:
+            await self._let_stay(going, Refusal.of(error, going[0].pod))
+            return
+        for one in going:
+            self._count(one, EvictionResult.GONE if job is None else EvictionResult.EVICTED)
+            if job is None:
+                self._cache.evictions.forget(one.pod.uid)
+            else:
+                self._on_evicted(one)
+        if job is not None:
+            _log.info("job_suspended", job=job.key, cause=going[0].cause.value, why=going[0].text)
 
     async def _evict_in_turn(self, evicts: Sequence[Evict]) -> None:
         """Evict these, each once the one before it is; where one is refused after all, those behind it stay with it."""

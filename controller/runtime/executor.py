@@ -12,15 +12,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
+from controller.core.gate.job_release import release_job_patch
+from controller.core.gate.json_patch import Operations
 from controller.core.gate.release_fate import Fate, Stamps
-from controller.core.gate.release_patch import Admission, Operations, release_patch
+from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.queueing.queues import Flavor
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import Client
-from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import (
     WEBHOOK_AWAY,
     ApiError,
@@ -45,6 +47,12 @@ _UNDONE = (
     " cluster undoes releases; look for one that changes pods on UPDATE in"
     " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave"
     " spec.schedulingGates as they are sent"
+)
+_UNDONE_JOB = (
+    "the apiserver took the release patch, and the Job is suspended all the same: an admission webhook or policy of the"
+    " cluster undoes releases; look for one that changes Jobs on UPDATE in"
+    " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave spec.suspend as"
+    " it is sent"
 )
 _TOO_MANY_DOUBTS = (
     f"{MOST_IN_NAMESPACE} or more release patches of pods in namespace {{}} got no answer and may still arrive: no"
@@ -73,7 +81,7 @@ class Executor:
         cache: ClusterCache,
         metrics: ControllerMetrics,
         *,
-        decode: PodDecoder,
+        decode: AnswerDecoder,
         identity: str,
         held: Callable[[], Awaitable[None]],
         on_released: Callable[[Released], None],
@@ -149,7 +157,7 @@ class Executor:
         sent, patch = self._prepare(pod, admit, flavors)
         began = clock.monotonic()
         try:
-            after = self._decode(await patch_pod(self._client, pod, patch))
+            after = self._decode(await patch_pod(self._client, pod, patch), pod)
         except KubeError as error:
             await self._failed(sent, error)
             return
@@ -165,6 +173,8 @@ class Executor:
             admitted_at=clock.epoch(at),
             admitted_by=self._identity,
         )
+        if pod.is_job:
+            return Sent(pod, admit, stamps), release_job_patch(pod, flavors, admission, admit.domains)
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
         )
@@ -173,13 +183,14 @@ class Executor:
     def _is_outdated(self, pod: Pod, admit: Admit, flavors: _Flavors) -> bool:
         kind = admit.workload.kind
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
+        is_edited = is_edited or (pod.is_job and pod.count != kind.size)
         return is_edited or self._flavors(admit) != flavors
 
     def _answered(self, sent: Sent, after: Pod) -> None:
         """Believe what the answer shows: admission may put back what the patch took away, and call that a success."""
         if after.gates:
             self._cache.update_pod(after)
-            self._reject(sent.pod, KubeError(_UNDONE))
+            self._reject(sent.pod, KubeError(_UNDONE_JOB if sent.pod.is_job else _UNDONE))
         elif sent.fate(after) is Fate.RELEASED:
             self._released(sent.pod, sent.admit, after)
         else:

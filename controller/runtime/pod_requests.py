@@ -1,11 +1,11 @@
-"""Where a pod is in the API, how it is patched within a time limit, and how it is read as it is now."""
+"""Where a pod, or a Job that is held as a whole, is in the API; how it is patched within a time limit, and read."""
 
 from __future__ import annotations
 
-from controller.core.gate.release_patch import Operations
+from controller.core.gate.json_patch import Operations
 from controller.core.workloads.pods import Pod
 from controller.kube.client import JSON_PATCH, Client
-from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import NotFound
 
 ANSWER_SECONDS = 6.0
@@ -15,12 +15,14 @@ _SERVER_SECONDS = 5
 
 
 def pod_path(pod: Pod) -> str:
-    """Return the pod's path in the API."""
+    """Return its path in the API."""
+    if pod.is_job:
+        return f"/apis/batch/v1/namespaces/{pod.namespace}/jobs/{pod.name}"
     return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
 
 
 async def patch_pod(client: Client, pod: Pod, operations: Operations) -> bytes:
-    """Send a JSON Patch of the pod; return the pod as it is after that. Raises KubeError."""
+    """Send a JSON Patch; return the bytes of what it is after that. Raises KubeError."""
     return await client.patch(
         pod_path(pod),
         operations,
@@ -30,12 +32,12 @@ async def patch_pod(client: Client, pod: Pod, operations: Operations) -> bytes:
     )
 
 
-async def read_pod(client: Client, decode: PodDecoder, pod: Pod) -> Pod | None:
-    """Return what has the pod's name now, as most of etcd's members know it; None where nothing has.
+async def read_pod(client: Client, decode: AnswerDecoder, pod: Pod) -> Pod | None:
+    """Return what has the name now, as most of etcd's members know it; None where nothing has.
 
     Raises KubeError where that cannot be read.
     """
     try:
-        return decode(await client.get(pod_path(pod), seconds=ANSWER_SECONDS))
+        return decode(await client.get(pod_path(pod), seconds=ANSWER_SECONDS), pod)
     except NotFound:
         return None

@@ -17,7 +17,7 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import Client
-from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import Conflict, Invalid, KubeError, NotFound, one_line
 from controller.runtime.pod_requests import patch_pod, read_pod
 from controller.telemetry import logs
@@ -51,7 +51,7 @@ class DoubtLane:
         client: Client,
         cache: ClusterCache,
         *,
-        decode: PodDecoder,
+        decode: AnswerDecoder,
         identity: str,
         held: Callable[[], Awaitable[None]],
         on_end: Callable[[Sent, Pod | None, KubeError], None],
@@ -127,4 +127,4 @@ class DoubtLane:
         except (Conflict, Invalid) as error:
             _log.info("revocation_failed", pod=sent.pod.key, error=one_line(error))
             return await read_pod(self._client, self._decode, sent.pod)
-        return self._decode(body)
+        return self._decode(body, sent.pod)

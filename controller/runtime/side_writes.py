@@ -19,7 +19,7 @@ from controller.core.workloads.decisions import Wait, onto
 from controller.core.workloads.pods import Phase, Pod, PublishedCondition, job_of
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
-from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.runtime.best_effort import attempt
 from controller.runtime.pod_requests import pod_path
 from controller.telemetry.metrics import ControllerMetrics
@@ -51,7 +51,7 @@ class ConditionLane:
         cache: ClusterCache,
         metrics: ControllerMetrics,
         *,
-        decode: PodDecoder,
+        decode: AnswerDecoder,
         releases_wait: Callable[[], bool],
         on_wait: Callable[[Pod, str, str], None],
     ) -> None:
@@ -146,7 +146,7 @@ class ConditionLane:
         path = f"{pod_path(pod)}/status"
         params = {"fieldManager": "penstock"}
         answer = await self._client.patch(path, body, content_type=STRATEGIC_PATCH, params=params)
-        self._cache.update_pod(self._decode(answer))
+        self._cache.update_pod(self._decode(answer, pod))
         if condition["status"] == "False" and (pod.said is None or pod.said.reason != condition["reason"]):
             self._on_wait(pod, condition["reason"], condition["message"])
 
@@ -179,7 +179,8 @@ def _released(pod: Pod, now: float) -> dict[str, Any]:
     if pod.cluster_queue and pod.flavor:
         text = f"Admitted by ClusterQueue {pod.cluster_queue} onto {onto(pod.flavor, pod.flavors)}"
         return _condition(pod.said, "True", "Admitted", text, now)
-    text = "The scheduling gate was removed by somebody else"
+    what = "Job was unsuspended" if pod.is_job else "scheduling gate was removed"
+    text = f"The {what} by somebody else"
     return _condition(pod.said, "True", "ReleasedOutsidePenstock", text, now)
 
 

@@ -10,6 +10,7 @@ from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
 from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
 from controller.cache.relays import Relay
+from controller.cache.versions import forget_versions
 from controller.cache.written import Written
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
@@ -68,7 +69,7 @@ class Watches:
         return sink if self._relays is None else self._relays.setdefault(resource, Relay(sink))
 
     def _rewind(self) -> Iterator[None]:
-        return self.cache.forget_versions()
+        return forget_versions(self.cache)
 
     def _pod_groups(self) -> InformerIfServed:
         sink = self._relayed(POD_GROUPS, sinks.PodGroupSink(self.cache))

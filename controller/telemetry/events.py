@@ -28,7 +28,7 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {admit.onto} after {waited} s{where}"
     passed_over = _passed_over(admit)
     return {
-        **_event(pod, pod.uid, instance=instance, now=now),
+        **_event(pod, _once(pod, "admitted", now), instance=instance, now=now),
         "reason": "Admitted",
         "action": "Admit",
         "message": message + passed_over,
@@ -41,9 +41,16 @@ def _passed_over(admit: Admit) -> str:
     return "".join(f"; flavor {flavor} was not tried: {text}" for flavor, text in told.items())
 
 
+def _once(pod: Pod, what: str, now: float) -> str:
+    """Return the name of an Event of what happens to a pod once; a Job that was suspended is admitted once more."""
+    if pod.is_job:
+        return f"{pod.uid}.{what}.{int(now)}"
+    return pod.uid if what == "admitted" else f"{pod.uid}.{what}"
+
+
 def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:
     """Say that a pod was evicted, why, and why that costs its owner nothing. A pod is evicted at most once."""
-    event = _event(evict.pod, f"{evict.pod.uid}.evicted", instance=instance, now=now)
+    event = _event(evict.pod, _once(evict.pod, "evicted", now), instance=instance, now=now)
     return {**event, "reason": "Evicted", "action": "Evict", "message": f"{evict.cause}: {evict.text}"}
 
 
@@ -63,7 +70,8 @@ def waits(pod: Pod, reason: str, message: str, *, instance: str, now: float) -> 
 
 
 def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
-    return _event_on(Owner("v1", "Pod", pod.name, pod.uid), pod.namespace, suffix, instance=instance, now=now)
+    involved = Owner("batch/v1", "Job", pod.name, pod.uid) if pod.is_job else Owner("v1", "Pod", pod.name, pod.uid)
+    return _event_on(involved, pod.namespace, suffix, instance=instance, now=now)
 
 
 def _event_on(involved: Owner, namespace: str, suffix: str, *, instance: str, now: float) -> dict[str, Any]:

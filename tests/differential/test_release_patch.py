@@ -9,34 +9,14 @@ from random import Random
 from controller.core.gate.narrowing import Narrowing, narrow
 from controller.core.gate.release_patch import release_patch
 from controller.core.keys import GATE, QUEUE_NAME
-from controller.core.kubernetes.labels import Operator, Requirement
-from controller.core.kubernetes.taints import Toleration
-from controller.core.queueing.queues import Flavor
-from tests.differential import directives, words
+from tests.differential.flavors import a_flavor
 from tests.differential.oracle import Oracle, Pair
 from tests.differential.pairs import stored_pod
-from tests.differential.words import chance, some
+from tests.differential.words import chance
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded
 
 _PODS = 3000
-
-
-def _flavor(random: Random) -> Flavor:
-    labels = {random.choice(words.LEGAL_KEYS): random.choice(words.LEGAL_VALUES) for _ in some(random, 2)}
-    found = [directives.node_requirement(random, legal=True) for _ in some(random, 3)]
-    tolerations = [directives.toleration(random, legal=True) for _ in some(random, 2)]
-    return Flavor(
-        name="spot",
-        node_labels=tuple(sorted(labels.items())),
-        requirements=tuple(Requirement(r["key"], Operator(r["operator"]), tuple(r.get("values") or ())) for r in found),
-        tolerations=tuple(
-            Toleration(t["key"], t["operator"], t.get("value", ""), t.get("effect", ""), t.get("tolerationSeconds"))
-            for t in tolerations
-            # what a flavor may have: no numeric operators
-            if t["operator"] in ("Equal", "Exists")
-        ),
-    )
 
 
 def _releases(random: Random) -> Iterator[Pair]:
@@ -46,7 +26,7 @@ def _releases(random: Random) -> Iterator[Pair]:
         old["spec"].pop("nodeName", None)
         old["metadata"]["labels"] = {**old["metadata"]["labels"], QUEUE_NAME: "main"}
         old["metadata"].pop("annotations", None)
-        pod, flavor = decoded(old), _flavor(random)
+        pod, flavor = decoded(old), a_flavor(random)
         if isinstance(narrow(pod.shape.constraints, flavor), Narrowing):
             node = "node-1" if chance(random, 50) else None
             operations = release_patch(pod, [flavor], ADMISSION, node=node)

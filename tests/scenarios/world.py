@@ -26,7 +26,8 @@ from controller.core.workloads.decisions import Admit, Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
-from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.kube.decode_jobs import JobDecoder
+from controller.kube.decode_owners import decode_pod_group
 from controller.objects.read import Read, read_cluster_queue, read_flavor, read_local_queue, read_priority_class
 from controller.replay.as_written import as_written
 from controller.replay.snapshot_file import CAN_READ, from_bytes, read_saved, to_bytes
@@ -43,6 +44,7 @@ from tests.support.snapshots import changed, without_memory
 _UNLIMITED = 10_000
 _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_decode_job = JobDecoder(PodDecoder())
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
 _READERS = {
@@ -163,7 +165,7 @@ class Cluster:
             sinks.JobSink(self.cache).remove(decode_metadata(orjson.dumps(self.jobs.pop(key))))
         else:
             self.jobs[key] = document
-            sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
+            sinks.JobSink(self.cache).upsert(_decode_job(orjson.dumps(document)))
 
     def put_pod_group(self, key: str, document: Json | None) -> None:
         """Create, make anew or (None) delete a PodGroup of Kubernetes."""
@@ -356,7 +358,7 @@ class Cluster:
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
         for job in self.jobs.values():
-            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
+            sinks.JobSink(mind.cache).upsert(_decode_job(orjson.dumps(job)))
         for one in self.pod_groups.values():
             sinks.PodGroupSink(mind.cache).upsert(decode_pod_group(orjson.dumps(one)))
         waits = self.waits()

@@ -8,6 +8,7 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.core.workloads.decisions import Admit
 from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import KubeError
 from controller.runtime.executor import Executor, Released
 from controller.telemetry.metrics import ControllerMetrics
@@ -37,7 +38,7 @@ class Rig:
             client.as_client,
             self.cache,
             self.metrics,
-            decode=PodDecoder(),
+            decode=AnswerDecoder(PodDecoder()),
             identity="leader",
             held=leading,
             on_released=self.released.append,

@@ -99,7 +99,7 @@ class Evictions:
 
         So it is with one that is seen first then, or is to be gone earlier than before.
         """
-        if pod is None or pod.is_terminating or pod.is_finished:
+        if pod is None or pod.is_terminating or pod.is_finished or pod.is_stopping:
             self.forget(uid)
         former = self._going.pop(uid, None)
         self._stuck.discard(uid)

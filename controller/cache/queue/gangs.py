@@ -33,7 +33,12 @@ class Gangs:
         self.lost = LostMembers(jobs, self.loose, keeps_places)
 
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
-        """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
+        """Note where a pod belongs now, mark the groups that this concerns, and return its group.
+
+        A Job that is held as a whole waits as one, and its pods do not: there is nothing to put together.
+        """
+        if pod is not None and (pod.is_job or pod.is_of_admitted_job):
+            return None
         self.lost.observe(uid, pod)
         now = pod.group.key if pod is not None and pod.group is not None else None
         former = self._group_of.get(uid)

@@ -12,6 +12,7 @@ from typing import TypeVar
 from controller.cache.usage.past_usage import PastUsageBook
 from controller.core.candidates.candidate import KnownCandidates
 from controller.core.candidates.reclaimable import KnownReclaimable
+from controller.core.kubernetes.amounts import Requests
 from controller.core.quota.fair_sharing import KnownShares
 from controller.core.quota.quota_tree import QuotaTree, UsageKey
 from controller.core.quota.tree_usage import TreeUsage
@@ -94,8 +95,11 @@ class Usage:
     def _list(self, uid: str, former: Charge | None, charge: Charge | None) -> None:
         before, now = former.cluster_queue if former else "", charge.cluster_queue if charge else ""
         _enlist(self.charged, uid, before, now)
-        from_node, to_node = former.node if former else None, charge.node if charge else None
-        _enlist(self.bound, uid, from_node or "", to_node or "")
+        from_nodes, to_nodes = ({node for node, _ in one.on_nodes} if one else set() for one in (former, charge))
+        for node in from_nodes - to_nodes:
+            _enlist(self.bound, uid, node, "")
+        for node in to_nodes - from_nodes:
+            _enlist(self.bound, uid, "", node)
 
     def _apply(self, charge: Charge, sign: int) -> None:
         for resource, amount in charge.requests:
@@ -106,22 +110,26 @@ class Usage:
                 self.in_tree.add(*key, sign * amount, is_only_held=is_only_held)
                 if is_only_held:
                     _shift(self._held, key, sign * amount)
-            if charge.node is not None:
-                _shift(self.by_node.setdefault(charge.node, {}), resource, sign * amount)
-        if charge.node is not None:
-            self.moved_nodes.add(charge.node)
-        if charge.node is not None and not self.by_node.get(charge.node, True):
-            del self.by_node[charge.node]
+        for node, requests in charge.on_nodes:
+            self._apply_on(node, requests, sign)
         if charge.cluster_queue:
             self.by_user.add(charge.cluster_queue, charge.user, charge.requests, sign)
             self.past.add(charge.cluster_queue, charge.local_queue, charge.user, charge.requests, sign)
-            _shift(self.counts, (charge.cluster_queue, charge.phase), sign)
-            _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
+            _shift(self.counts, (charge.cluster_queue, charge.phase), sign * charge.count)
+            _shift(self.local_counts, (charge.local_queue, charge.phase), sign * charge.count)
+
+    def _apply_on(self, node: str, requests: Requests, sign: int) -> None:
+        sums = self.by_node.setdefault(node, {})
+        for resource, amount in requests:
+            _shift(sums, resource, sign * amount)
+        self.moved_nodes.add(node)
+        if not sums:
+            del self.by_node[node]
 
 
 def _taken(charge: Charge) -> tuple[object, ...]:
     """Return of what a pod takes quota and room, and whether it may be preempted."""
-    return charge.cluster_queue, charge.flavors, charge.requests, charge.node, charge.is_stamped
+    return charge.cluster_queue, charge.flavors, charge.requests, charge.on_nodes, charge.is_stamped
 
 
 def _shift(sums: dict[_K, int], key: _K, amount: int) -> None:

@@ -33,20 +33,41 @@ class Admissions:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         if self._backfill is not None:
             self._backfill.took(queue, workload, found)
-        for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
+        for shape, one in zip(shapes, found, strict=True):
             left.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
-            among = tuple(flavor.name for flavor in one.among)
-            place = (queue.name, one.flavor.name, one.node, among, one.domains)
-            preemptions = self._preemptors.get(workload.uid, 0)
-            self.made.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
+        if workload.kind.is_job:
+            self._admit_job(workload, queue, found)
+        else:
+            for uid, one in zip(workload.pods, found, strict=True):
+                self._note(uid, workload, queue, one, one.node)
         self._compare_with_held(workload)
+
+    def _note(
+        self,
+        uid: str,
+        workload: Workload,
+        queue: ClusterQueue,
+        placed: Placement,
+        node: str | None,
+        nodes: tuple[tuple[str | None, int], ...] = (),
+    ) -> None:
+        among = tuple(flavor.name for flavor in placed.among)
+        place = (queue.name, placed.flavor.name, node, among, placed.domains)
+        preemptions = self._preemptors.get(workload.uid, 0)
+        pins = queue.pins and not nodes
+        self.made.append(Admit(uid, workload, *place, is_pinned=pins, preemptions=preemptions, nodes=nodes))
+
+    def _admit_job(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
+        """Admit all pods of a Job at once: they have one flavor, or one ordered set, and one template pins nothing."""
+        counts = Counter(one.node for one in found)
+        self._note(workload.uid, workload, queue, found[0], None, tuple(counts.items()))
 
     def _compare_with_held(self, workload: Workload) -> None:
         """Take in where the workload came in that was admitted last."""
         held = self._held.get(workload.uid)
         if held is not None:
-            places = (place for admit in self.made[-len(workload.pods) :] for place in admit.places)
+            places = (place for admit in self.made[-workload.kind.patches :] for place in admit.places)
             self.frees_room = self.frees_room or bool(held - Counter(places))
 
     def admit_alike(

@@ -279,7 +279,7 @@ class _Decision:
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
         done = len(self._admitted.made)
-        return done >= self._limit or (done > 0 and done + kind.size > self._limit)
+        return done >= self._limit or (done > 0 and done + kind.patches > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting

@@ -97,7 +97,7 @@ class _TakingBack:
         below = {name for queue in self._queues for name in self._tree.below(queue.name)}
         charged, pods = snapshot.usage.charged, snapshot.running.pods
         admitted = (pods[uid] for name in sorted(below) for uid in charged.get(name, ()))
-        self._going.update((pod.uid, pod) for pod in admitted if self._goes(pod))
+        self._going.update((pod.uid, pod) for pod in admitted if self._goes(pod) and not pod.is_job)
         for pod in self._going.values():
             self._charge(pod.cluster_queue or "", [pod], -1)
         self._taken: dict[str, Candidate] = {}

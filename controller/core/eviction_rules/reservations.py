@@ -16,8 +16,13 @@ from controller.core.workloads.pods import Phase, Pod
 
 
 def overdue_at(pod: Pod, queue: ClusterQueue | None) -> float | None:
-    """Return when a pod's reservation is overdue, epoch seconds; None: never, or it is none."""
-    if queue is None or queue.reservation_timeout is None or pod.phase is not Phase.RESERVED or not pod.admitted_at:
+    """Return when a pod's reservation is overdue, epoch seconds; None: never, or it is none.
+
+    Of a Job that is held as a whole each pod has its own, from when it exists.
+    """
+    if queue is None or queue.reservation_timeout is None or pod.is_job:
+        return None
+    if pod.phase is not Phase.RESERVED or not pod.admitted_at:
         return None
     return pod.admitted_at + queue.reservation_timeout
 

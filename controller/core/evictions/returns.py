@@ -102,6 +102,8 @@ def may_return(pod: Pod, queue: ClusterQueue | None, jobs: Mapping[str, Job], *,
     `ending`: how many pods of its Job are being evicted or deleted, and so will count as failed.
     """
     owner = pod.owner
+    if pod.is_job or pod.is_of_admitted_job:
+        return Verdict(True, "its Job is suspended as a whole, which counts nothing as failed")
     if owner is None:
         if queue is not None and queue.allow_bare_pods:
             return Verdict(True, "allowBarePods allows it, although no owner recreates it")

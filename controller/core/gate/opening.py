@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.core.gate.release_patch import Operations, sameness_tests
+from controller.core.gate.json_patch import Operations, sameness_tests
 from controller.core.keys import GATE
 
 

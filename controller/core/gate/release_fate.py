@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from controller.core.gate.release_patch import Operations, annotate, attempt_test
+from controller.core.gate.json_patch import Operations, annotate, attempt_test
 from controller.core.keys import GATE, RELEASE_ATTEMPT, REVOKED_BY
 from controller.core.workloads.pods import Pod
 
@@ -59,7 +59,8 @@ def fate(sent: Pod, stamps: Stamps, now: Pod) -> Fate:
     if now.uid != sent.uid:
         return Fate.IMPOSSIBLE
     if GATE not in now.gates:
-        # no gate can be added to a pod again, and the patch tests that ours is there
+        # no gate can be added to a pod again, and the patch tests that ours is there. A Job that was suspended since
+        # has its stamps until its template is put back, which gives it another generation
         return Fate.RELEASED if stamps.are_on(now) else Fate.IMPOSSIBLE
     if sent.generation:
         is_edited = now.generation > sent.generation

@@ -22,6 +22,7 @@ class Job:
     `failed` counts those with it that its status has not counted in yet. `is_limited_per_index`: `backoff_limit` says
     nothing, as each index has retries of its own. `ignores_disruption`: its podFailurePolicy does not count a pod that
     was evicted (condition DisruptionTarget). `deadline`: its activeDeadlineSeconds, counted from `started`; 0: none.
+    `failed_indexes`: of an Indexed Job with backoffLimitPerIndex how many indexes are not tried again.
     `priority_class` names the WorkloadPriorityClass that its pods go by, whatever their own label says; None: by that.
     """
 
@@ -41,6 +42,7 @@ class Job:
     started: float = 0.0
     deadline: int = 0
     priority_class: str | None = None
+    failed_indexes: int = 0
 
     @property
     def key(self) -> str:
@@ -52,7 +54,7 @@ class Job:
         """How many of its pods are to live at the same time from now on, as the job controller counts it."""
         if self.completions is None:
             return self.parallelism
-        return max(0, min(self.parallelism, self.completions - self.succeeded))
+        return max(0, min(self.parallelism, self.completions - self.succeeded - self.failed_indexes))
 
     @property
     def most(self) -> int:

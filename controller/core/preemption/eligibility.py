@@ -131,7 +131,9 @@ class Candidates:
         charged, pods = self._snapshot.usage.charged, self._snapshot.running.pods
         for pod in (pods[uid] for uid in uids if uid in pods):
             queue = pod.cluster_queue or ""
-            if self._is_going(pod) and self._is_known(pod, queue) and pod.uid in charged.get(queue, ()):
+            # of a Job that is suspended as a whole its pods go
+            is_counted = not pod.is_job and self._is_known(pod, queue) and pod.uid in charged.get(queue, ())
+            if is_counted and self._is_going(pod):
                 found.setdefault(queue, []).append(pod)
         return found
 
@@ -203,6 +205,8 @@ class Candidates:
         incomplete: set[str] = set()
         for uid in self._snapshot.usage.charged.get(queue, ()):
             pod = self._snapshot.running.pods[uid]
+            if pod.is_job:
+                continue  # what it holds for pods that do not exist yet is free once those go that do
             key = self.key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang

@@ -117,7 +117,8 @@ class Admit:
     `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node. `preemptions` is how
     many in a row led to its place (`preemption.rounds`).
 
-    The pods of a gang stand one after the other in a plan, all or none of them.
+    The pods of a gang stand one after the other in a plan, all or none of them. A Job that is held as a whole has one
+    admission: `node` is None, and `nodes` has where room was found, with how many pods of it there.
     """
 
     uid: str
@@ -129,6 +130,7 @@ class Admit:
     domains: tuple[Domain, ...] = ()
     is_pinned: bool = True
     preemptions: int = 0
+    nodes: tuple[tuple[str | None, int], ...] = ()
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -137,8 +139,9 @@ class Admit:
 
     @property
     def places(self) -> list[FlavorNode]:
-        """Where it takes quota and room."""
-        return [(flavor, self.node) for flavor in (self.flavor, *self.also)]
+        """Where it takes quota and room, pod by pod."""
+        nodes = [node for node, count in self.nodes for _ in range(count)] or [self.node]
+        return [(flavor, node) for flavor in (self.flavor, *self.also) for node in nodes]
 
     @property
     def onto(self) -> str:

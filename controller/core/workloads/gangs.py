@@ -276,10 +276,10 @@ def _size(made: PodSet) -> tuple[int, int, int]:
 
 
 def single(one: QueuedPod, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
-    """Return the workload that one pod is; the others are what it shares with those of its gang that are admitted."""
+    """Return the workload that one pod or Job is; the others are what it shares with those of its gang that are in."""
     pod = one.pod
-    queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, slices=slices),)
-    kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime)
+    queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, pod.count, slices),)
+    kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime, pod.is_job)
     return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 

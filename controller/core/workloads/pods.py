@@ -21,7 +21,7 @@ class Phase(Enum):
     RESERVED = "reserved"
     RUNNING = "running"
     OTHER = "other"
-    """Not ours, or done: ended, or gated and being deleted."""
+    """Not ours, or done: ended, gated and being deleted, or a Job that is being stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,30 @@ class PublishedCondition:
 
 @dataclass(frozen=True, slots=True)
 class SpecPresence:
-    """Which optional parts of the pod's spec exist, so that a JSON Patch can add to them or create them."""
+    """Which optional parts of a pod exist, so that a JSON Patch can add to them or create them.
+
+    `template_annotations`: of a Job, whether its template has any.
+    """
 
     node_selector: bool = False
     tolerations: bool = False
     affinity: bool = False
     node_affinity: bool = False
     preferred: bool = False
+    template_annotations: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node that was planned for it.
+    """One pod, or (`is_job`) the pods of one make that a Job keeps alive which is held as a whole (ADR 11).
+
+    Of a Job `uid`, `name`, stamps, `generation` and condition are the Job's, the rest is its template's. `count` is how
+    many pods the Job is to keep alive, whether they exist or not. `is_stopping`: it was suspended after it had been
+    admitted, and its template is still the admitted one. `written`: what its user wrote in the parts of the template
+    that a release changes, as JSON. `is_of_admitted_job`: a pod that such a Job made, which goes
+    when the Job is suspended, and not by itself.
+
+    `hold` is a fault in the spec that keeps a pod queued; `pinned` the node that was planned for it.
 
     `priority_class` names a WorkloadPriorityClass, `preempting_class` the PriorityClass by which kube-scheduler may
     preempt others for it (`queueing.scheduler_preemption`; empty: by none). `cluster_queue` and `flavor` are our
@@ -115,6 +127,11 @@ class Pod:
     gone_by: float = 0.0
     grace: int = 0
     labels: tuple[tuple[str, str], ...] = ()
+    is_job: bool = False
+    count: int = 1
+    is_stopping: bool = False
+    written: str = ""
+    is_of_admitted_job: bool = False
 
     @property
     def key(self) -> str:
@@ -134,7 +151,7 @@ class Pod:
     @property
     def phase(self) -> Phase:
         """Where the pod stands with us."""
-        if self.is_finished:
+        if self.is_finished or self.is_stopping:
             return Phase.OTHER
         if GATE in self.gates:
             return Phase.OTHER if self.is_terminating else Phase.QUEUED

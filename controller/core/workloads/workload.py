@@ -1,7 +1,8 @@
 """The unit of admission and its place in the order.
 
 A workload is a demand (pod sets, each a count of one shape) that some patches can release; the decision does not
-assume that its pods exist. A queued pod is a workload of one set of one, a gang one of as many as it has members.
+assume that its pods exist. A queued pod is a workload of one set of one, a gang one of as many as it has members, and a
+Job that is held as a whole one of a set of as many pods as it is to keep alive, which one patch releases.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class WorkloadClass:
 
     `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
     `topology`: the domain in which all pods of each have to be, or prefer to be, together. `runtime`: the seconds that
-    they say they run, where a queue backfills; 0: they do not say.
+    they say they run, where a queue backfills; 0: they do not say. `is_job`: each is a Job that is held as a whole.
     """
 
     queue: QueueKey
@@ -71,13 +72,14 @@ class WorkloadClass:
     waited: int = 0
     topology: Topology | None = None
     runtime: int = 0
+    is_job: bool = False
     size: int = field(init=False, repr=False, compare=False)
     """How many pods each workload has."""
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))
-        parts = self.queue, self.pod_sets, self.hold, self.waited, self.topology, self.runtime
+        parts = self.queue, self.pod_sets, self.hold, self.waited, self.topology, self.runtime, self.is_job
         object.__setattr__(self, "_hash", hash(parts))
 
     def __hash__(self) -> int:
@@ -91,7 +93,12 @@ class WorkloadClass:
     @property
     def is_free(self) -> bool:
         """Whether each is one pod that goes to any node that suits it."""
-        return self.size == 1 and self.topology is None and self.pod_sets[0].slices is None
+        return self.size == 1 and not self.is_job and self.topology is None and self.pod_sets[0].slices is None
+
+    @property
+    def patches(self) -> int:
+        """How many patches release each workload."""
+        return 1 if self.is_job else self.size
 
     @property
     def requests(self) -> Requests:
@@ -101,10 +108,10 @@ class WorkloadClass:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What waits. `uid` is the pod's uid and `name` its namespace/name, or those of a gang.
+    """What waits. `uid` is the uid of the pod or Job and `name` its namespace/name, or those of a gang.
 
     `since` is when it was created (epoch seconds). `members` are the uids of a gang's pods, set by set as its class has
-    them; empty: the workload is one pod.
+    them; empty: the workload is one pod, or a Job that is held as a whole.
     """
 
     uid: str
@@ -116,7 +123,7 @@ class Workload:
 
     @property
     def pods(self) -> tuple[str, ...]:
-        """The uids of its pods, set by set."""
+        """The uids of its pods, set by set; of a Job that is held as a whole its own, once for all of them."""
         return self.members or (self.uid,)
 
 

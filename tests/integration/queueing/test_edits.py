@@ -15,6 +15,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.objects.queues import to_cluster_queue, to_flavor, to_local_queue
 from controller.runtime.executor import Executor, Released
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
@@ -72,7 +73,7 @@ class Stale:
             client,
             self.cache,
             self.metrics,
-            decode=self._decode,
+            decode=AnswerDecoder(self._decode),
             identity=identity,
             held=leading,
             on_released=self.released.append,

@@ -7,6 +7,7 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import NamespaceSink, NodeSink, PodSink
+from controller.cache.versions import forget_versions
 from controller.core.decision.decide import decide
 from controller.core.reasons import Reason
 from controller.core.workloads.pods import Phase, Pod
@@ -392,7 +393,7 @@ def test_after_a_rewind_older_versions_are_believed() -> None:
     cache = a_cache(a_pod("a", resource_version="900"), a_released_pod("b", resource_version="901"))
     plan = decide(cache.snapshot(), index=cache.feasibility, limit=1)
     cache.absorb(plan)
-    list(cache.forget_versions())
+    list(forget_versions(cache))
     list_pods(cache, [a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])
     assert cache.assumed("a") is not None
     assert cache.usage.charge_of("b") is None

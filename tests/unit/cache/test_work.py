@@ -14,6 +14,7 @@ from controller.core.queueing.ageing import Ageing
 from controller.core.queueing.effective import Variation, WrittenQuota
 from controller.core.queueing.queues import CapacityMode
 from controller.core.queueing.shares import Share
+from controller.kube.decode_jobs import JobState
 from controller.kube.wire import Owned
 from tests.support.builders import (
     MAIN,
@@ -123,7 +124,7 @@ def test_lists_are_taken_in_by_parts_that_do_not_grow() -> None:
         (PodSink, lambda n: a_pod(f"p{n}", a_shape(cpu=f"{n + 1}m"))),
         (NodeSink, lambda n: a_node(f"n{n}")),
         (NamespaceSink, lambda n: Owned(name=f"team-{n}", labels={})),
-        (JobSink, lambda n: Job(uid=f"j{n}", namespace="default", name=f"j{n}")),
+        (JobSink, lambda n: JobState(Job(uid=f"j{n}", namespace="default", name=f"j{n}"))),
     ):
         longest = []
         for count in (250, 1000):

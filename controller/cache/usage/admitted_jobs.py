@@ -1,0 +1,98 @@
+"""Jobs that were admitted as a whole: which of their pods are seen, and where room was planned for the others.
+
+The planned nodes are kept in memory alone: after a restart such a Job holds quota for the pods that are still to come,
+and no room. The rules are `core.workloads.admitted_jobs`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from controller.core.kubernetes.amounts import times
+from controller.core.workloads.admitted_jobs import PlannedNodes, SeenPods, planned_rooms, unseen
+from controller.core.workloads.charges import Charge
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.pods import Phase, Pod
+
+_JobKey = tuple[str, str]
+"""(namespace, uid of a Job): no pod is of a Job of another namespace, whatever it says."""
+_NONE: Final = SeenPods()
+
+
+class AdmittedJobs:
+    """Follows the pods of Jobs, and says what the Jobs themselves are charged with."""
+
+    def __init__(self) -> None:
+        self._planned: dict[str, PlannedNodes] = {}
+        self._of: dict[str, tuple[_JobKey, str | None]] = {}
+        """Of each pod that lives: its Job, and its node."""
+        self._seen: dict[_JobKey, SeenPods] = {}
+
+    def plan(self, admit: Admit) -> None:
+        """Take in where room was found for a Job that is being admitted."""
+        if admit.nodes:
+            self._planned[admit.uid] = admit.nodes
+
+    def observe(self, uid: str, pod: Pod | None) -> str | None:
+        """Take in a pod as it is now (None: it is gone); return its Job where that is charged otherwise by this."""
+        if pod is not None and pod.is_job:
+            if pod.phase is Phase.OTHER:
+                self._planned.pop(uid, None)
+            return None
+        former, now = self._of.get(uid), _whose(pod)
+        if former == now:
+            return None
+        if former is not None:
+            del self._of[uid]
+            self._count(*former, -1)
+        if now is not None:
+            self._of[uid] = now
+            self._count(*now, 1)
+        (_, job), _ = now or former or (("", ""), None)
+        return job
+
+    def forget(self, uid: str) -> None:
+        """Forget a Job that is gone."""
+        self._planned.pop(uid, None)
+
+    def _count(self, job: _JobKey, node: str | None, number: int) -> None:
+        seen = self._seen.pop(job, _NONE)
+        on_nodes = Counter(seen.on_nodes or {})
+        if node is not None:
+            on_nodes[node] += number
+        if seen.count + number:
+            self._seen[job] = SeenPods(seen.count + number, +on_nodes)
+
+    def charge(self, job: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]]) -> Charge | None:
+        """Return what a Job is charged with beside its pods, None for nothing.
+
+        `admit`: sent and not yet seen back; `payer`: who pays for one that is not stamped.
+        """
+        one, queue = job.shape.requests, (job.namespace, job.queue or "")
+        if admit is not None and not job.is_admitted and not job.is_finished:
+            count = admit.workload.kind.size
+            rooms = planned_rooms(one, count, admit.nodes, _NONE)
+            sent_to = admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, job.user, admit.also
+            return Charge(times(one, count), None, *sent_to, count=count, rooms=rooms)
+        if not job.is_admitted:
+            return None
+        is_stamped = bool(job.cluster_queue and job.flavor)
+        payer_of = (job.cluster_queue or "", job.flavor or "") if is_stamped else payer(job)
+        seen = self._seen.get((job.namespace, job.uid), _NONE)
+        count, planned = unseen(job.count, seen), self._planned.get(job.uid, ())
+        rooms = planned_rooms(one, job.count, planned, seen)
+        if not payer_of[0] or not (count or rooms):
+            return None
+        whose = *payer_of, queue, Phase.RESERVED, job.user, job.also, is_stamped
+        return Charge(times(one, count), None, *whose, count=count, rooms=rooms)
+
+
+def _whose(pod: Pod | None) -> tuple[_JobKey, str | None] | None:
+    """Return whose a pod is that stands for one of those of its Job, and on which node."""
+    if pod is None or not pod.is_of_admitted_job or pod.owner is None:
+        return None
+    if not pod.is_admitted or pod.is_terminating:
+        return None
+    return (pod.namespace, pod.owner.uid), pod.node

@@ -1,0 +1,137 @@
+"""The patches of a Job that is held as a whole: one admits it, one puts its template back after it was suspended.
+
+The release patch narrows the template to its flavor, stamps it and the Job, and unsuspends the Job. So its pods are
+born with their stamps, and are charged without another write. What of a template may change while its Job is suspended
+is said by `core.job_update`, which tests hold both patches to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from controller.core.gate.json_patch import Operations, add_labels, annotate, guards, sameness_tests
+from controller.core.gate.narrowing_patch import narrowing_patch
+from controller.core.gate.release_patch import Admission, stamps_of
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    ADMITTED_JOB,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    FLAVORS,
+    ORIGINAL_TEMPLATE,
+    PREEMPTIONS,
+    QUEUE_NAME,
+)
+from controller.core.kubernetes.pointers import escape
+from controller.core.queueing.queues import Flavor
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.topology import Domain
+
+_TEMPLATE: Final = "/spec/template"
+_NARROWED: Final = ("nodeSelector", "affinity", "tolerations")
+"""The fields of the template's spec that a release changes."""
+_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
+_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PREEMPTIONS)
+
+
+def release_job_patch(
+    job: Pod, flavors: Sequence[Flavor], admission: Admission, domains: Sequence[Domain] = ()
+) -> Operations:
+    """Build the operations that release a suspended Job onto one of `flavors`.
+
+    Of several flavors the earlier are preferred; `domains` are required or preferred, as for pods. The apiserver
+    refuses them (422) when the Job is another one, was edited after we read it, or runs. Raises ValueError where the
+    template contradicts the flavor, which the decision has checked.
+    """
+    labels, notes = stamps_of(job, [one.name for one in flavors], admission)
+    inside = {**notes, ADMITTED_JOB: job.uid}
+    return [
+        *guards(job),
+        {"op": "test", "path": "/spec/suspend", "value": True},
+        *narrowing_patch(job, flavors, domains, at=_TEMPLATE),
+        *add_labels(_TEMPLATE, {QUEUE_NAME: job.queue or "", **labels}),
+        *_annotate_template(job, inside),
+        *add_labels("", labels),
+        *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written}),
+        {"op": "add", "path": "/spec/suspend", "value": False},
+    ]
+
+
+def _annotate_template(job: Pod, notes: Mapping[str, str]) -> Operations:
+    path = f"{_TEMPLATE}/metadata/annotations"
+    if not job.outline.template_annotations:
+        return [{"op": "add", "path": path, "value": dict(notes)}]
+    return [{"op": "add", "path": f"{path}/{escape(key)}", "value": notes[key]} for key in notes]
+
+
+def written_by_user(template: Mapping[str, Any]) -> str:
+    """Return as JSON what the user wrote in the parts of a template that a release changes."""
+    spec, labels = template.get("spec") or {}, (template.get("metadata") or {}).get("labels") or {}
+    found = {name: spec[name] for name in _NARROWED if spec.get(name) is not None}
+    if QUEUE_NAME in labels:
+        found["queue"] = labels[QUEUE_NAME]
+    return json.dumps(found, separators=(",", ":"), sort_keys=True)
+
+
+def suspend_patch(job: Pod) -> Operations:
+    """Build the operations that suspend an admitted Job; refused (422) when it was edited, or suspended, meanwhile."""
+    return [
+        *sameness_tests(job.uid, job.generation, job.resource_version),
+        {"op": "test", "path": "/spec/suspend", "value": False},
+        {"op": "replace", "path": "/spec/suspend", "value": True},
+    ]
+
+
+def restore_patch(document: Mapping[str, Any]) -> Operations:
+    """Build the operations that put a suspended Job back as its user wrote it, so that it can wait again.
+
+    `document` is the Job as the apiserver has it, with stamps. What the stamps say of the template is believed: only
+    Penstock writes them. Where they are damaged, which the break-glass group can do, the template stays narrowed.
+    """
+    metadata, spec = document["metadata"], document["spec"]
+    labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    written = _read(notes.get(ORIGINAL_TEMPLATE))
+    operations = sameness_tests(metadata["uid"], metadata["generation"], metadata["resourceVersion"])
+    operations += [{"op": "test", "path": "/spec/suspend", "value": True}]
+    if written is not None:
+        operations += _restored(spec["template"], written)
+    operations += _removed(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, (ADMITTED_JOB,))
+    operations += [{"op": "remove", "path": f"/metadata/labels/{escape(key)}"} for key in _LABELS if key in labels]
+    own = (*_ANNOTATIONS, ORIGINAL_TEMPLATE)
+    operations += [{"op": "remove", "path": f"/metadata/annotations/{escape(key)}"} for key in own if key in notes]
+    return operations
+
+
+def _read(text: str | None) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text or "")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _restored(template: Mapping[str, Any], written: Mapping[str, Any]) -> Operations:
+    spec, labels = template.get("spec") or {}, (template.get("metadata") or {}).get("labels") or {}
+    operations: Operations = []
+    for name in _NARROWED:
+        path = f"{_TEMPLATE}/spec/{name}"
+        if name in written:
+            operations.append({"op": "add", "path": path, "value": written[name]})
+        elif spec.get(name) is not None:
+            operations.append({"op": "remove", "path": path})
+    if "queue" in written:
+        operations += add_labels(_TEMPLATE, {QUEUE_NAME: written["queue"]})
+    elif QUEUE_NAME in labels:
+        operations.append({"op": "remove", "path": f"{_TEMPLATE}/metadata/labels/{escape(QUEUE_NAME)}"})
+    return operations
+
+
+def _removed(at: str, metadata: Mapping[str, Any], more: Sequence[str]) -> Operations:
+    labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    return [
+        *[{"op": "remove", "path": f"{at}/labels/{escape(key)}"} for key in _LABELS if key in labels],
+        *[{"op": "remove", "path": f"{at}/annotations/{escape(k)}"} for k in (*_ANNOTATIONS, *more) if k in notes],
+    ]

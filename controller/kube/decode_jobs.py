@@ -1,0 +1,181 @@
+"""Jobs from the apiserver's bytes; of one that is held as a whole also its pods, as one record of its template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import orjson
+from msgspec import DecodeError, Raw, structs
+from msgspec.json import Decoder
+
+from controller.core.forecasts.runtimes import stated
+from controller.core.gate.job_release import written_by_user
+from controller.core.keys import (
+    ADMITTED_JOB,
+    EXPECTED_RUNTIME,
+    GANG,
+    GATE,
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    USER,
+)
+from controller.core.kubernetes.owners import Job, Owner
+from controller.core.queueing.scheduler_preemption import preempting_class
+from controller.core.reasons import Reason
+from controller.core.workloads.groups import GroupFault, GroupKey, Membership, membership
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import Hold
+from controller.kube import wire
+from controller.kube.decode import PodDecoder, condition_of
+from controller.kube.decode_owners import job_of
+from controller.kube.decode_reserved import stamps
+from controller.kube.errors import UnreadableObject
+
+_job = Decoder(wire.JobObject)
+_template = Decoder(wire.PodTemplate)
+_resources = Decoder(wire.Resources | None)
+_JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
+_ENDED: Final = ("Complete", "Failed")
+_AS_GANG: Final = {GANG: "true"}
+MOST_PODS: Final = 99_999
+"""A Job that is held as a whole keeps at most so many pods alive: room is looked for pod by pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A Job, and its pods as one record where it is held as a whole.
+
+    `has_stopped`: it was suspended after it had been admitted, and none of its pods is left that counts: its template
+    may be put back.
+    """
+
+    job: Job
+    pods: Pod | None = None
+    has_stopped: bool = False
+    uid: str = field(init=False)
+    """The Job's. No property: whoever takes in a list asks for all of them at once."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uid", self.job.uid)
+
+
+class JobDecoder:
+    """Decode Jobs. Templates are read by the decoder of pods, which remembers what repeats."""
+
+    def __init__(self, pods: PodDecoder) -> None:
+        self._pods = pods
+
+    def __call__(self, raw: bytes | Raw) -> JobState:
+        """Return the Job; raise UnreadableObject when the bytes are none."""
+        try:
+            found = _job.decode(raw)
+            job = job_of(found)
+            if not _is_held(found):
+                return JobState(job)
+            pods = self._record(found, job)
+            return JobState(job, pods, has_stopped=pods.is_stopping and _has_stopped(found.status))
+        except (DecodeError, ValueError) as error:
+            raise UnreadableObject(f"job: {error}") from error
+
+    def pods_of(self, raw: bytes | Raw) -> Pod:
+        """Return the pods of a Job that is held as a whole; raise UnreadableObject when the bytes are of none."""
+        state = self(raw)
+        if state.pods is None:
+            raise UnreadableObject(f"job {state.job.key} is not held as a whole")
+        return state.pods
+
+    def _record(self, found: wire.JobObject, job: Job) -> Pod:
+        meta, template = found.metadata, _template.decode(found.spec.template)
+        labels, notes = meta.labels or {}, meta.annotations or {}
+        inside = template.metadata.annotations or {}
+        shape, outline, _, hold = self._pods.of_template(_with_defaults(template))
+        group, unclear = _together(job, template)
+        is_suspended, is_stamped = bool(found.spec.suspend), ADMITTED_JOB in inside
+        return Pod(
+            uid=job.uid,
+            namespace=job.namespace,
+            name=job.name,
+            shape=shape,
+            generation=meta.generation,
+            resource_version=meta.resource_version,
+            queue=labels[QUEUE_NAME],
+            gates=(GATE,) if is_suspended and not is_stamped else (),
+            priority_class=labels.get(PRIORITY_CLASS) or (template.metadata.labels or {}).get(PRIORITY_CLASS),
+            preempting_class=preempting_class(template.spec.priority_class_name, template.spec.preemption_policy),
+            created=job.created,
+            is_finished=any(one.type in _ENDED and one.status == "True" for one in found.status.conditions or ()),
+            is_terminating=meta.deletion_timestamp is not None,
+            **stamps(labels, notes),
+            said=condition_of(found.status.conditions),
+            hold=hold or unclear or _uncountable(job),
+            outline=replace(outline, template_annotations=template.metadata.annotations is not None),
+            has_annotations=meta.annotations is not None,
+            owner=Owner("batch/v1", "Job", job.name, job.uid),
+            group=group,
+            expected_runtime=stated(inside.get(EXPECTED_RUNTIME), found.spec.active_deadline_seconds),
+            user=inside.get(USER, ""),
+            is_job=True,
+            count=min(job.width, MOST_PODS),
+            is_stopping=is_suspended and is_stamped,
+            written="" if is_stamped else written_by_user(orjson.loads(bytes(found.spec.template))),
+        )
+
+
+class AnswerDecoder:
+    """Decode what the apiserver answers about a pod, or a Job that is held as a whole, in the form it is known by."""
+
+    def __init__(self, pods: PodDecoder) -> None:
+        self._pods = pods
+        self._jobs = JobDecoder(pods)
+
+    def __call__(self, raw: bytes | Raw, asked: Pod) -> Pod:
+        """Return what `asked` is now; raise UnreadableObject when the bytes are none such."""
+        return self._jobs.pods_of(raw) if asked.is_job else self._pods(raw)
+
+
+def _has_stopped(status: wire.JobStatus) -> bool:
+    """Whether the Job controller has seen the suspension: then the apiserver lets the template change."""
+    is_told = any(one.type == "Suspended" and one.status == "True" for one in status.conditions or ())
+    return not status.active and (is_told or not status.start_time)
+
+
+def _is_held(found: wire.JobObject) -> bool:
+    """Whether the Job is held as a whole: it names a queue itself, and Kubernetes' own controller makes its pods."""
+    return bool((found.metadata.labels or {}).get(QUEUE_NAME)) and found.spec.managed_by in (None, _JOB_CONTROLLER)
+
+
+def _uncountable(job: Job) -> Hold | None:
+    if not job.width:
+        return Hold(Reason.HELD, "spec.parallelism is 0, so it creates no pods: raise it to have it admitted")
+    if job.width > MOST_PODS:
+        what = f"spec.parallelism is {job.width}, more than the {MOST_PODS} pods that are admitted together"
+        return Hold(Reason.INVALID_REQUESTS, f"{what}; lower it")
+    return None
+
+
+def _together(job: Job, template: wire.PodTemplate) -> tuple[Membership | None, Hold | None]:
+    """Return in which domains the template wants the pods; they are admitted together anyway."""
+    key = GroupKey(job.namespace, job.uid, is_job=True)
+    owner = Owner("batch/v1", "Job", job.name, job.uid)
+    try:
+        said = membership(job.namespace, {}, {**(template.metadata.annotations or {}), **_AS_GANG}, owner)
+    except GroupFault as fault:
+        return Membership(key), Hold(Reason.GANG_INVALID, str(fault))
+    return said or Membership(key), None
+
+
+def _with_defaults(template: wire.PodTemplate) -> wire.PodTemplate:
+    """Let containers ask for what they are limited to where they do not say, as the apiserver does for pods alone."""
+    spec = template.spec
+    containers = [_asking(one) for one in spec.containers]
+    first = None if spec.init_containers is None else [_asking(one) for one in spec.init_containers]
+    return structs.replace(template, spec=structs.replace(spec, containers=containers, init_containers=first))
+
+
+def _asking(container: wire.Container) -> wire.Container:
+    found = _resources.decode(container.resources) if bytes(container.resources) else None
+    if found is None or not found.limits or set(found.limits) <= set(found.requests or ()):
+        return container
+    requests = {**found.limits, **(found.requests or {})}
+    return structs.replace(container, resources=Raw(orjson.dumps({"requests": requests})))
