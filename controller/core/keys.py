@@ -11,7 +11,7 @@ GATE: Final = "penstock.dev/queue"
 """The entry in spec.schedulingGates that the webhook adds and the release patch removes."""
 
 QUEUE_NAME: Final = "penstock.dev/queue-name"
-"""Pod label, written by the user: the LocalQueue of the pod's namespace."""
+"""Label of pods and Jobs, written by the user: a LocalQueue of the namespace. A Job that has it is held as a whole."""
 
 POD_GROUP: Final = "penstock.dev/pod-group"
 """Pod label, written by the user: pods of a namespace with the same value are admitted together (a gang)."""
@@ -50,7 +50,16 @@ ON_TOP: Final = "penstock.dev/on-top"
 """Annotation of pods and Jobs, written by people: it goes before its local queue's others; who says so, and why."""
 
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
-"""Namespace label: the LocalQueue of pods that name none."""
+"""Namespace label: the LocalQueue of pods, or of Jobs (HOLD), that name none."""
+
+HOLD: Final = "penstock.dev/hold"
+"""Namespace label: with HOLD_JOBS the default queue holds Jobs as a whole; with HOLD_PODS or without it, their pods.
+
+Other values mean nothing. On a Job Penstock notes HOLD_PODS where the queue is its template's alone.
+"""
+
+HOLD_JOBS: Final = "Jobs"
+HOLD_PODS: Final = "Pods"
 
 QUEUEING: Final = "penstock.dev/queueing"
 """Namespace label: with the value REQUIRED no pod of the namespace runs outside a queue. Other values mean nothing."""
@@ -61,7 +70,7 @@ DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
 """Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
 
 KUEUE_LABELS: Final = "penstock.dev/kueue-labels"
-"""Namespace label: with the value ACCEPTED the labels of Kueue below are taken for ours when pods are created."""
+"""Namespace label: with ACCEPTED, Kueue's labels below are taken for ours when pods and Jobs are created."""
 
 ACCEPTED: Final = "Accepted"
 
@@ -87,13 +96,17 @@ POLICIES: Final = "penstock.dev/policies"
 PREEMPTIONS: Final = "penstock.dev/preemptions"
 
 ADMITTED_JOB: Final = "penstock.dev/admitted-job"
-"""Annotation in the template of a Job that was admitted as a whole: the Job's uid. Its pods carry it."""
+"""Annotation of the template of an admitted Job, and so of its pods: the Job's uid.
+
+The release patch writes it with the stamps of the template. They are believed of pods that the Job controller makes for
+the Job of this uid: these were admitted with their Job, and get no gate.
+"""
 
 ORIGINAL_TEMPLATE: Final = "penstock.dev/original-template"
-"""Annotation of a Job that was admitted as a whole: what its user wrote where the release changed the template."""
+"""Annotation of an admitted Job: what its user wrote in the parts of the template that the release changed, as JSON."""
 
 RELEASE_ATTEMPT: Final = "penstock.dev/release-attempt"
-"""Annotation of pods and Jobs: a number that each release patch tests. Writing the next one revokes all before it."""
+"""Annotation of pods and Jobs: a number that each release patch tests. The next one revokes all patches sent before."""
 
 REVOKED_BY: Final = "penstock.dev/revoked-by"
 """Annotation of pods and Jobs: which leader wrote RELEASE_ATTEMPT, as the Lease names it."""
@@ -102,12 +115,14 @@ USER: Final = "penstock.dev/user"
 """Pod annotation, written at create: who created the pod's controlling owner, or the pod. Templates carry it too."""
 
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
-"""Pod labels that only the release patch writes; they say where the pod is charged."""
+"""Labels of pods, Jobs and their templates that only the release patch writes; they say where these are charged."""
 
 STAMPED_ANNOTATIONS: Final = (
     ADMITTED_AT,
     ADMITTED_BY,
+    ADMITTED_JOB,
     FLAVORS,
+    ORIGINAL_TEMPLATE,
     PLANNED_NODE,
     POLICIES,
     PREEMPTIONS,
@@ -115,7 +130,7 @@ STAMPED_ANNOTATIONS: Final = (
     REVOKED_BY,
     USER,
 )
-"""Pod annotations that only Penstock writes."""
+"""Annotations of pods, Jobs and their templates that only Penstock writes."""
 
 WRITTEN_AT_CREATE: Final = (POLICIES, USER)
 """Those of them that new pods have: templates bring them, and steps put them right."""

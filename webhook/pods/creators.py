@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from controller.core.gate.protection import Actor
+from controller.core.gate.users import JOB_MAKERS
+from controller.core.keys import ADMITTED_JOB
 from webhook.reviews.admission import Request
 from webhook.reviews.lookups import ReviewLookups
 
@@ -24,6 +26,24 @@ def is_daemon_set_pod(request: Request) -> bool:
     return is_owned and request.user == _DAEMON_SET_CONTROLLER
 
 
+def is_of_admitted_job(request: Request) -> bool:
+    """A pod that was admitted with its Job: our release wrote the Job's uid into the template, which nobody else may.
+
+    By its creator too: only the Job controller makes pods of that template, and anybody can write the rest on a pod.
+    """
+    metadata = request.pod.get("metadata") or {}
+    uid = (metadata.get("annotations") or {}).get(ADMITTED_JOB)
+    if not uid or request.user not in JOB_MAKERS:
+        return False
+    return any(
+        owner.get("controller")
+        and owner.get("kind") == "Job"
+        and str(owner.get("apiVersion")).startswith("batch/")
+        and owner.get("uid") == uid
+        for owner in metadata.get("ownerReferences") or ()
+    )
+
+
 def has_controller(request: Request) -> bool:
     """By the owner reference alone, which anybody can write: nothing may be granted for it."""
     owners = (request.pod.get("metadata") or {}).get("ownerReferences") or ()
@@ -38,4 +58,6 @@ def actor(request: Request, world: ReviewLookups) -> Actor:
         return Actor.CONTROLLER
     if is_mirror_pod(request):
         return Actor.MIRRORING_NODE
+    if is_of_admitted_job(request):
+        return Actor.ADMITTED_JOB
     return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY

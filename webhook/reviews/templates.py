@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from controller.core.gate.job_protection import GuardedJob
 from webhook.reviews.admission import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 _TEMPLATE = ("spec", "template")
@@ -54,12 +55,10 @@ class TemplateRequest:
     is_terminating: bool
     kind: str
     """The plural name, such as `jobs`."""
-    labels: Mapping[str, str]
-    """Of the object; of a CronJob those of the Jobs that it makes."""
-    parallelism: int
-    is_suspended: bool
-    has_deadline: bool
-    """The last three of a Job, or of the Jobs of a CronJob."""
+    makes: GuardedJob
+    """What its pods are made by, with its template: the object itself, or the Jobs that a CronJob makes."""
+    former: GuardedJob | None
+    """The same as it is stored; None when there is none yet."""
 
     @property
     def path(self) -> str:
@@ -79,6 +78,7 @@ class _Owner(msgspec.Struct):
 
 class _Metadata(msgspec.Struct):
     labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
     owners: list[_Owner] | None = msgspec.field(name="ownerReferences", default=None)
     deletion: str | None = msgspec.field(name="deletionTimestamp", default=None)
 
@@ -86,7 +86,7 @@ class _Metadata(msgspec.Struct):
 class _Spec(msgspec.Struct):
     parallelism: int | None = None
     suspend: bool | None = None
-    deadline: int | None = msgspec.field(name="activeDeadlineSeconds", default=None)
+    managed_by: str | None = msgspec.field(name="managedBy", default=None)
     jobs: _Jobs | None = msgspec.field(name="jobTemplate", default=None)
 
 
@@ -95,9 +95,14 @@ class _Jobs(msgspec.Struct):
     spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
+class _Status(msgspec.Struct):
+    started: str | None = msgspec.field(name="startTime", default=None)
+
+
 class _Object(msgspec.Struct):
     metadata: _Metadata
     spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
 
 
 def read_template(body: bytes | bytearray) -> TemplateRequest:
@@ -107,24 +112,39 @@ def read_template(body: bytes | bytearray) -> TemplateRequest:
     workload = WORKLOADS.get(resource) if resource is not None else None
     if workload is None:
         raise BadReview("request.resource has no pod template; correct the rules of the webhook configuration")
-    template = _template(request, "object", workload.path)
-    try:
-        holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object)
-    except msgspec.ValidationError as error:
-        raise Unreadable(request["uid"], f"request.object: {error}") from None
-    makes = holder.spec.jobs or holder
+    paths = {which: _template(request, which, workload.path) for which in ("object", "oldObject")}
+    holder = _object(request, "object")
+    former = _object(request, "oldObject") if request.get("oldObject") else None
     return TemplateRequest(
-        inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
+        inner=request_of({**request, **paths}),
         workload=workload,
         has_controller=any(owner.controller for owner in holder.metadata.owners or ()),
         is_of_another=any(owner.controller and not owner.is_cron_job for owner in holder.metadata.owners or ()),
         is_terminating=holder.metadata.deletion is not None,
         kind=resource[1] if resource is not None else "",
+        makes=_maker(holder, paths["object"]),
+        former=None if former is None else _maker(former, paths["oldObject"]),
+    )
+
+
+def _object(request: Mapping[str, Any], which: str) -> _Object:
+    try:
+        return msgspec.convert(request.get(which) or {"metadata": {}}, _Object)
+    except msgspec.ValidationError as error:
+        raise Unreadable(request["uid"], f"request.{which}: {error}") from None
+
+
+def _maker(holder: _Object, template: Mapping[str, Any] | None) -> GuardedJob:
+    makes = holder.spec.jobs or holder
+    return GuardedJob(
         labels=makes.metadata.labels or {},
+        annotations=makes.metadata.annotations or {},
+        template=template or {},
         # one where it does not say: the apiserver writes it into Jobs
         parallelism=1 if makes.spec.parallelism is None else makes.spec.parallelism,
         is_suspended=bool(makes.spec.suspend),
-        has_deadline=makes.spec.deadline is not None,
+        managed_by=makes.spec.managed_by or "",
+        has_started=holder.status.started is not None,
     )
 
 

@@ -1,9 +1,8 @@
 """Kueue's labels on pods and on what makes pods, where their namespace accepts them. Which: `core.gate.kueue_labels`.
 
-Pods get ours beside them. Kueue reads the label of a Job or Deployment, not of its template: so the template gets ours,
-and a new Job that its manifest suspends, for Kueue to begin it, begins: its pods wait at the gate instead. Not so a Job
-that something else than a CronJob made: who made it says when it begins. Nor one with activeDeadlineSeconds: its clock
-would start while its pods wait.
+Pods get ours beside them. Kueue reads the label of a Deployment, not of its template: so the template gets ours. A Job
+gets ours itself, and is held as a whole (`jobs`), but not one that something else than a CronJob made, which says when
+it begins: of that the pods are held.
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ from webhook.reviews.admission import Answer, Request
 from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations, applied
 from webhook.reviews.templates import TemplateRequest
+from webhook.steps.jobs import hold_job
 from webhook.steps.missing_names import missing_of_template
 from webhook.steps.templates import is_being_written, within
 from webhook.steps.users import note_on_template
 
 _OWNERS = ("jobs", "cronjobs", "deployments", "statefulsets")
-"""What Kueue queues by a label of its own, or by that of the Jobs that it makes. What these make has their template."""
+"""What Kueue queues by a label of its own or of its template. What these make has their template."""
 
 
 def taken_over(request: Request, world: ReviewLookups) -> Operations:
@@ -40,16 +40,16 @@ def taken_over(request: Request, world: ReviewLookups) -> Operations:
 
 
 def mutate_owner(request: TemplateRequest, world: ReviewLookups) -> Answer:
-    """Take the labels of Kueue over into the template, note its user, and warn of names that nothing has."""
+    """Hold a Job, take labels of Kueue over into the template, note its user, and warn of names that nothing has."""
+    held, request = hold_job(request, world)
     metadata, labels = _metadata(request), lacking_labels(request, world)
     inside = _added("labels", metadata.get("labels"), labels)
     if QUEUE_NAME in labels:
         inside += _added("annotations", metadata.get("annotations"), _gang(request))
     pod = applied(request.inner.pod, inside) if inside else request.inner.pod
     noted = note_on_template(replace(request, inner=replace(request.inner, pod=pod)), world)
-    begins: Operations = ({"op": "add", "path": "/spec/suspend", "value": False},) if _waits(request, world) else ()
-    return Answer(
-        operations=(*within(request.workload.path, inside), *noted.operations, *begins),
+    return held + Answer(
+        operations=(*within(request.workload.path, inside), *noted.operations),
         warnings=missing_of_template(request, pod, world),
     )
 
@@ -58,21 +58,24 @@ def lacking_labels(request: TemplateRequest, world: ReviewLookups) -> dict[str, 
     """Return the labels that the template has to have, where this request writes it."""
     if not (request.kind in _OWNERS and is_being_written(request) and _is_accepted(request, world)):
         return {}
-    return kueue_labels.labels_of_template(request.labels, _metadata(request).get("labels") or {})
+    if request.kind == "jobs" and _is_held(request):
+        return {}
+    # the Jobs of a CronJob get theirs when they are made
+    owner = {} if request.kind == "cronjobs" else request.makes.labels
+    return kueue_labels.labels_of_template(owner, _metadata(request).get("labels") or {})
+
+
+def _is_held(request: TemplateRequest) -> bool:
+    """Whether the Job is held as a whole, or would have been if it were created now."""
+    job = request.makes
+    return job.queue is not None or (job.runs_here and not request.is_of_another and bool(job.labels.get(KUEUE_QUEUE)))
 
 
 def _gang(request: TemplateRequest) -> dict[str, str]:
     if request.kind not in ("jobs", "cronjobs"):
         return {}
     labels, annotations = (_metadata(request).get(part) or {} for part in ("labels", "annotations"))
-    return kueue_labels.annotations_of_template(labels, annotations, parallelism=request.parallelism)
-
-
-def _waits(request: TemplateRequest, world: ReviewLookups) -> bool:
-    """Whether it is a new Job that Kueue would begin, and not what else made it, such as a JobSet."""
-    is_new_job = request.kind == "jobs" and request.inner.operation == "CREATE" and not request.is_of_another
-    may_begin = is_new_job and request.is_suspended and not request.has_deadline
-    return may_begin and bool(request.labels.get(KUEUE_QUEUE)) and _is_accepted(request, world)
+    return kueue_labels.annotations_of_template(labels, annotations, parallelism=request.makes.parallelism)
 
 
 def _is_accepted(request: TemplateRequest, world: ReviewLookups) -> bool:

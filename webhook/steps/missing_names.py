@@ -42,20 +42,18 @@ def missing_of_template(request: TemplateRequest, template: Mapping[str, Any], w
     """Warn whoever writes what makes pods of names in its `template`, as it will be stored, that nothing has.
 
     Not of a DaemonSet, whose pods wait in no queue, nor of what a controller makes from another template: its maker was
-    warned, and a program reads no warnings. The label of a Job itself counts before that of its template.
+    warned, and a program reads no warnings. The labels of a Job itself count before those of its template.
     """
     labels: Mapping[str, str] = (template.get("metadata") or {}).get("labels") or {}
-    if QUEUE_NAME not in labels or request.kind == "daemonsets":
+    queue, whose = labels.get(QUEUE_NAME), f"pods of {request.path} stay"
+    if request.kind in ("jobs", "cronjobs"):
+        job = request.makes
+        if job.queue is not None:
+            queue, whose = job.queue, "the Job stays" if request.kind == "jobs" else "the Jobs stay"
+        if PRIORITY_CLASS in job.labels:
+            labels = {**labels, PRIORITY_CLASS: job.labels[PRIORITY_CLASS]}
+    if queue is None or request.kind == "daemonsets":
         return ()
     if not is_being_written(request) or is_made_from_another(request, world):
         return ()
-    whose = f"pods of {request.path} stay"
-    of_job = {PRIORITY_CLASS: request.labels[PRIORITY_CLASS]} if _orders_its_pods(request) else {}
-    return (
-        *missing_queue(request.inner.namespace, labels[QUEUE_NAME], world, whose),
-        *missing_class({**labels, **of_job}, world, whose),
-    )
-
-
-def _orders_its_pods(request: TemplateRequest) -> bool:
-    return request.kind in ("jobs", "cronjobs") and PRIORITY_CLASS in request.labels
+    return (*missing_queue(request.inner.namespace, queue, world, whose), *missing_class(labels, world, whose))

@@ -18,7 +18,7 @@ from controller.core.keys import DEFAULT_QUEUE, EXPECTED_RUNTIME, GATE, QUEUE_NA
 from controller.core.kubernetes.owners import Owner
 from controller.core.kubernetes.pointers import escape
 from controller.core.workloads.groups import GroupFault, membership
-from webhook.pods.creators import actor, is_daemon_set_pod, is_mirror_pod
+from webhook.pods.creators import actor, is_daemon_set_pod, is_mirror_pod, is_of_admitted_job
 from webhook.reviews.admission import NOTHING, Answer, Request
 from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations, applied
@@ -30,7 +30,7 @@ from webhook.steps.users import user_noted
 
 def assign_queue(request: Request, world: ReviewLookups) -> Answer:
     """Add our gate, the queue label where the namespace's default applies, and the note of the user."""
-    if is_mirror_pod(request) or is_daemon_set_pod(request):
+    if is_mirror_pod(request) or is_daemon_set_pod(request) or is_of_admitted_job(request):
         return NOTHING
     theirs = taken_over(request, world)
     if theirs:

@@ -5,31 +5,21 @@ What is written at create is not among it: other steps keep it true (`noted`, `u
 
 from __future__ import annotations
 
-from typing import Any
-
-from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
+from controller.core.gate.protection import stamps_on
 from controller.core.kubernetes.pointers import escape
+from webhook.pods.creators import is_of_admitted_job
 from webhook.reviews.admission import NOTHING, Answer, Request
 from webhook.reviews.lookups import ReviewLookups
-
-_STAMPS = (
-    ("labels", tuple(STAMPED_LABELS)),
-    ("annotations", tuple(key for key in STAMPED_ANNOTATIONS if key not in WRITTEN_AT_CREATE)),
-)
 
 
 def strip_stamps(request: Request, _: ReviewLookups) -> Answer:
     """Remove our stamped labels and annotations from a pod that is being created, with a warning that names them."""
-    metadata = request.pod.get("metadata") or {}
-    found = [(kind, key) for kind, keys in _STAMPS if (written := metadata.get(kind)) for key in keys if key in written]
-    if not found:
+    found = stamps_on(request.pod.get("metadata") or {})
+    if not found or is_of_admitted_job(request):
         return NOTHING
-    operations: tuple[dict[str, Any], ...] = tuple(
-        {"op": "remove", "path": f"/metadata/{kind}/{escape(key)}"} for kind, key in found
-    )
     names = ", ".join(key for _, key in found)
     return Answer(
-        operations=operations,
+        operations=tuple({"op": "remove", "path": f"/metadata/{part}/{escape(key)}"} for part, key in found),
         warnings=(f"removed {names}: only Penstock writes these, when it admits the pod",),
         audit=(("stripped", names),),
     )

@@ -16,6 +16,7 @@ from webhook.reviews.admission import NOTHING, Answer, Request
 from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations
 from webhook.reviews.templates import TemplateRequest
+from webhook.steps.jobs import held_for
 from webhook.steps.templates import is_made_from_another, within
 
 
@@ -45,18 +46,31 @@ def is_concerned(request: TemplateRequest, world: ReviewLookups) -> bool:
     inner = request.inner
     if inner.operation not in ("CREATE", "UPDATE") or inner.subresource or request.is_terminating or not inner.pod:
         return False
+    if inner.operation == "UPDATE" and world.trusts(inner.user):
+        return False  # a release writes on the template of a Job, and makes nobody its user
     return inner.operation == "UPDATE" or not is_made_from_another(request, world)
 
 
 def right_note(request: TemplateRequest, world: ReviewLookups) -> str | None:
     """Return the user that the template has to name; None where it must name nobody."""
     inner = request.inner
-    is_queued = QUEUE_NAME in (_metadata(inner.pod).get("labels") or {}) or DEFAULT_QUEUE in world.namespace_labels(
-        inner.namespace
+    is_queued = (
+        QUEUE_NAME in (_metadata(inner.pod).get("labels") or {})
+        or DEFAULT_QUEUE in world.namespace_labels(inner.namespace)
+        or held_for(request, world) is not None
     )
     old = None if inner.operation == "CREATE" else _metadata(inner.old or {}).get("annotations") or {}
     new = _metadata(inner.pod).get("annotations") or {}
-    return noted_on_template(old, new, inner.user, is_written=is_queued and inner.pod != inner.old)
+    is_written = is_queued and (inner.pod != inner.old or _enters_queue(request))
+    return noted_on_template(old, new, inner.user, is_written=is_written)
+
+
+def _enters_queue(request: TemplateRequest) -> bool:
+    """Whether a Job is put into a queue after it was created, while its template can still be changed."""
+    old = request.former
+    if request.kind != "jobs" or old is None:
+        return False
+    return old.queue is None and request.makes.queue is not None and not old.has_started
 
 
 def _noting(annotations: Mapping[str, str] | None, user: str | None) -> Operations:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from controller.cli.policy.workloads import WORKLOADS, Unusable, maker_of, pod_of
+from controller.cli.policy.workloads import WORKLOADS, Unusable, held_for, maker_of, pod_of
 from controller.kube import fields
 from webhook.pods import directives
 from webhook.pods.limits import TooMuch
@@ -136,12 +136,14 @@ def _creator(candidate: JudgedPod) -> tuple[str, tuple[str, ...]]:
     """Who creates the pod, and the groups of that user: of a workload its controller.
 
     Nobody where nobody says who wrote the workload: the pod would be noted as its controller's, which in a cluster it
-    never is. The pods of DaemonSets are known by their controller, and get no note of their own.
+    never is. The pods of DaemonSets, and of Jobs that were held, are known by their controller, and get no note of
+    their own.
     """
     if candidate.workload is None:
         return candidate.user, candidate.groups
     kind = WORKLOADS[candidate.workload["apiVersion"], candidate.workload["kind"]]
-    return (kind.user if candidate.user or kind is _DAEMON_SETS else ""), ()
+    is_known = kind is _DAEMON_SETS or held_for(candidate.workload) is not None
+    return (kind.user if candidate.user or is_known else ""), ()
 
 
 def as_written(pod: Object) -> Object:

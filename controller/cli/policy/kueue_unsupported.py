@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from controller.cli.policy.workloads import WORKLOADS
+from controller.cli.policy.workloads import WORKLOADS, held_for
 from controller.core.keys import QUEUE_NAME
 
 Object = Mapping[str, Any]
@@ -90,9 +90,10 @@ admission policy tells none that has a line break.
 
 
 def is_queued(document: Object, *, has_default_queue: bool) -> bool:
-    """Whether this pod, or the pods of this workload, wait in a queue of ours."""
+    """Whether this pod, or this workload or its pods, wait in a queue of ours."""
     labels = _at(document, (*_template(document), "metadata")).get("labels") or {}
-    return document["kind"] != "DaemonSet" and (has_default_queue or QUEUE_NAME in labels)
+    is_named = QUEUE_NAME in labels or held_for(document) is not None
+    return document["kind"] != "DaemonSet" and (has_default_queue or is_named)
 
 
 def unsupported(document: Object) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ def written(
     """
     document = deepcopy(dict(workload))
     kind = WORKLOADS[document["apiVersion"], document["kind"]]
+    empty = [part for part in ("metadata", "spec") if not _at(document, kind.template).get(part)]
     spec = _filled(_at(document, kind.template))
     is_filled = "schedulerName" not in spec
     spec.setdefault("schedulerName", DEFAULT_SCHEDULER)
@@ -50,9 +51,12 @@ def written(
         raise Unusable(str(error).replace("request.object: ", "")) from None
     answer = review(asked, world)
     stored = applied(document, answer.operations)
-    stored_spec = _at(stored, kind.template)["spec"]
-    if is_filled and stored_spec["schedulerName"] == DEFAULT_SCHEDULER:
-        del stored_spec["schedulerName"]
+    template = _at(stored, kind.template)
+    if is_filled and template["spec"]["schedulerName"] == DEFAULT_SCHEDULER:
+        del template["spec"]["schedulerName"]
+    for part in empty:
+        if not template[part]:
+            del template[part]
     return asked.inner, answer, stored
 
 

@@ -15,7 +15,7 @@ from controller.cli.policy.kueue_unsupported import is_queued, unsupported
 from controller.cli.policy.selection import why_not
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.templates import written
-from controller.cli.policy.workloads import deadline_in_queue, labelled_in_vain
+from controller.cli.policy.workloads import deadline_in_queue, held_as_a_whole, labelled_in_vain
 from controller.core.keys import DEFAULT_QUEUE
 from controller.core.pod_policies.policies import Mode, Outcome, Policy, Target, Verdict
 from controller.core.pod_policies.policies import Result as PolicyResult
@@ -45,7 +45,7 @@ TITLES: Final[Mapping[Step, str]] = {
     assign_queue: "Queue",
 }
 """What each step of the chain is about, for people."""
-WORKLOAD: Final = "Kueue's labels, and the user"
+WORKLOAD: Final = "Held Jobs, Kueue's labels, and the user"
 TEMPLATE: Final = "Pod scheduling policies for templates"
 PROTECTION: Final = "Protection of the gate"
 """Shown when it refuses the pod: no policy has a part in it."""
@@ -139,6 +139,7 @@ def trace(candidate: JudgedPod, surroundings: Surroundings, notes: tuple[str, ..
     if namespace not in NOT_ASKED:
         workload, candidate = _workload(candidate, surroundings)
         if candidate.workload is not None:
+            notes += held_as_a_whole(candidate.workload)
             notes += _warned_of(candidate.workload, surroundings.world.namespace_labels(namespace))
         template, candidate = _template(candidate, surroundings)
         if template is not None and template.answer.denial is not None:

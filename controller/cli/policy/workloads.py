@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.core.keys import QUEUE_NAME
+from controller.core.gate.job_protection import JOB_CONTROLLER
+from controller.core.keys import ADMITTED_JOB, QUEUE_NAME
 from controller.core.kubernetes.directives import REQUIRED
 from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
 from webhook.reviews.templates import WORKLOADS as TREATED
@@ -15,6 +16,9 @@ Object = Mapping[str, Any]
 
 ANY_NODE: Final = "NODE"
 """Stands for each node's name in the pod that a DaemonSet makes for it."""
+
+JOB_UID: Final = "JOB-UID"
+"""Stands for the uid of a Job that is held as a whole, in the pods that it makes once it is admitted."""
 
 _UNKNOWN_LABELS: Final = "labels whose values only the cluster knows (pod-template-hash, controller-uid) are left out"
 
@@ -93,15 +97,18 @@ def pod_of(document: Object, workload: Workload) -> Made:
     name = metadata.get("name") or f"{metadata.get('generateName') or kind.lower()}*"
     own, spec = template.get("metadata") or {}, template.get("spec") or {}
     owner = {"apiVersion": document["apiVersion"], "kind": workload.owner or kind, "name": name, "controller": True}
-    pod = {
-        "metadata": {
-            **{part: own[part] for part in ("annotations", "finalizers") if own.get(part)},
-            "generateName": f"{name}-",
-            "labels": {**(own.get("labels") or {}), **_labels(kind, name)},
-            "ownerReferences": [owner],
-        },
-        "spec": _of_daemon_set(spec) if kind == "DaemonSet" else spec,
+    made: dict[str, Any] = {
+        **{part: own[part] for part in ("annotations", "finalizers") if own.get(part)},
+        "generateName": f"{name}-",
+        "labels": {**(own.get("labels") or {}), **_labels(kind, name)},
+        "ownerReferences": [owner],
     }
+    queue = held_for(document)
+    if queue is not None:
+        owner["uid"] = JOB_UID
+        made["labels"][QUEUE_NAME] = queue
+        made["annotations"] = {**made.get("annotations", {}), ADMITTED_JOB: JOB_UID}
+    pod = {"metadata": made, "spec": _of_daemon_set(spec) if kind == "DaemonSet" else spec}
     for_each = (f"{ANY_NODE} stands for the name of each node that gets a pod",) if kind == "DaemonSet" else ()
     remarks = (f"judged is the pod of {place}; {_UNKNOWN_LABELS}", *for_each)
     return Made(name, pod, remarks)
@@ -116,34 +123,67 @@ def _labels(kind: str, name: str) -> dict[str, str]:
     return {}
 
 
+def held_for(document: Object) -> str | None:
+    """Return the LocalQueue for which the Job is held as a whole, or the Jobs that the CronJob makes."""
+    workload = WORKLOADS.get((document["apiVersion"], document["kind"]))
+    if workload is None or document["kind"] not in ("Job", "CronJob"):
+        return None
+    holder = workload.template[:-2]
+    queue: str | None = _labels_at(document, holder).get(QUEUE_NAME)
+    return queue if _runs_here(document, holder) else None
+
+
+def _runs_here(document: Object, holder: tuple[str, ...]) -> bool:
+    for step in (*holder, "spec"):
+        document = document.get(step) or {}
+    return (document.get("managedBy") or JOB_CONTROLLER) == JOB_CONTROLLER
+
+
+def held_as_a_whole(document: Object) -> tuple[str, ...]:
+    """Say when the pods of a held Job are made: they are judged as they are then."""
+    queue = held_for(document)
+    if queue is None:
+        return ()
+    which = "the Job is" if document["kind"] == "Job" else "each Job is"
+    return (
+        f"{which} held as a whole in LocalQueue {queue!r}, and created suspended: its pods are made when it is"
+        f" admitted, where its flavor is, and get no gate; {JOB_UID} stands for its uid",
+    )
+
+
 def labelled_in_vain(document: Object) -> tuple[str, ...]:
     """Say where the object has our label to no effect, since the template that its pods are made from has none.
 
-    Kueue's stands there: who renames it in its place takes the pods out of every queue. `config/warnings` says the same
-    in CEL to who writes such an object into a cluster.
+    Kueue's stands there: who renames it in its place takes the pods out of every queue, but for those of Jobs, which
+    are held as wholes. `config/warnings` says the same in CEL to who writes such an object into a cluster.
     """
     kind = document["kind"]
     path = WORKLOADS[document["apiVersion"], kind].template
-    if QUEUE_NAME in _labels_at(document, path):
+    if QUEUE_NAME in _labels_at(document, path) or held_for(document) is not None:
         return ()
     metadata: Object = document.get("metadata") or {}
     name = metadata.get("name") or metadata.get("generateName") or "without a name"
-    because = f"on {kind} {name} means nothing, since its pods do not get it"
+    because = f"on {kind} {name} means nothing, since "
     remedy = f"put it into {'.'.join(path)}.metadata.labels"
     if kind == "DaemonSet":
         remedy = "remove it, for pods of a DaemonSet wait in no queue"
     holders = ((), path[:2]) if kind == "CronJob" else ((),)
     return tuple(
-        f"{'.'.join((*holder, 'metadata'))}.labels[{QUEUE_NAME}]: {labels[QUEUE_NAME]!r} {because}: {remedy}"
+        f"{'.'.join((*holder, 'metadata'))}.labels[{QUEUE_NAME}]: {labels[QUEUE_NAME]!r} {because}"
+        f"{_NOT_HERE if kind.endswith('Job') and holder == path[:-2] else _NOT_ITS_PODS}: {remedy}"
         for holder in holders
         if QUEUE_NAME in (labels := _labels_at(document, holder))
     )
 
 
+_NOT_ITS_PODS: Final = "its pods do not get it"
+_NOT_HERE: Final = "another controller runs the Job (spec.managedBy)"
+
+
 def deadline_in_queue(document: Object) -> tuple[str, ...]:
     """Say that a Job's deadline counts while its pods wait in a queue. `config/warnings` says the same in CEL."""
     kind, path = document["kind"], WORKLOADS[document["apiVersion"], document["kind"]].template
-    if kind not in ("Job", "CronJob") or QUEUE_NAME not in _labels_at(document, path):
+    if kind not in ("Job", "CronJob") or QUEUE_NAME not in _labels_at(document, path) or held_for(document) is not None:
         return ()
     spec: Any = document
     for step in path[:-1]:
@@ -154,11 +194,10 @@ def deadline_in_queue(document: Object) -> tuple[str, ...]:
     metadata: Object = document.get("metadata") or {}
     name = metadata.get("name") or metadata.get("generateName") or "without a name"
     place = ".".join(path[:-1])
-    left = "; Penstock leaves the Job suspended" if kind == "Job" and spec.get("suspend") else ""
     return (
         f"{place}.activeDeadlineSeconds: {deadline} on {kind} {name} counts while its pods wait in a queue too, and"
         f" fails the Job when it is over: put activeDeadlineSeconds into {place}.template.spec instead, where it counts"
-        f" from each pod's start{left}",
+        " from each pod's start",
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+from typing import Any, Final
 
 from controller.core.gate.kueue_labels import are_accepted, labels_of_pod
 from controller.core.keys import (
@@ -42,19 +42,22 @@ class Rule(StrEnum):
     NO_GROWTH = "no-growth"
     BINDING_KEYS = "binding-keys"
     USER_IS_TRUE = "user-is-true"
+    JOB_IS_HELD = "job-is-held"
+    TEMPLATE_IS_FIXED = "template-is-fixed"
 
 
 _NO_LABELS: Mapping[str, str] = {}
 
 
 class Actor(Enum):
-    """Who asks, as far as the rules care; a node and the daemon set controller only while they make such pods."""
+    """Who asks, as far as the rules care; nodes and controllers of Kubernetes only while they make such pods."""
 
     ANYBODY = "anybody"
     CONTROLLER = "controller"
     BREAK_GLASS = "break-glass"
     MIRRORING_NODE = "mirroring node"
     DAEMON_SET_CONTROLLER = "daemon set controller"
+    ADMITTED_JOB = "job controller, for an admitted Job"
 
     @property
     def is_trusted(self) -> bool:
@@ -89,9 +92,17 @@ _LABELS = (QUEUE_NAME, *STAMPED_LABELS)
 _KEYS = (*(("labels", key) for key in _LABELS), *(("annotations", key) for key in STAMPED_ANNOTATIONS))
 """All that only we may change: (part of the metadata, key)."""
 
+STAMPS: Final = tuple((part, key) for part, key in _KEYS if key != QUEUE_NAME and key not in WRITTEN_AT_CREATE)
+"""What only Penstock writes, when it admits a pod or Job: (part of the metadata, key)."""
+
+
+def stamps_on(metadata: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the stamps in the labels and annotations of this metadata."""
+    return tuple((part, key) for part, key in STAMPS if key in (metadata.get(part) or {}))
+
 
 def gate_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str] = _NO_LABELS) -> Texts:
-    """CREATE: a pod that names a queue waits at our gate; pods of daemon sets and static pods are let by.
+    """CREATE: a pod that names a queue waits at our gate, unless it is static, of a daemon set or of an admitted Job.
 
     Where the namespace has Kueue's labels accepted, a queue is named by them too.
     """
@@ -108,7 +119,8 @@ def gate_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str] 
 
 def queue_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str]) -> Texts:
     """CREATE: where the namespace says so no pod is outside a queue, but for static pods: they run already."""
-    if namespace_labels.get(QUEUEING) != REQUIRED or who.is_trusted or who is Actor.MIRRORING_NODE:
+    is_let_by = who.is_trusted or who in (Actor.MIRRORING_NODE, Actor.ADMITTED_JOB)
+    if is_let_by or namespace_labels.get(QUEUEING) != REQUIRED:
         return ()
     because = f"the namespace has the label {QUEUEING}={REQUIRED}"
     if QUEUE_NAME not in pod.labels:
@@ -121,8 +133,11 @@ def queue_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str]
 
 
 def stamps_are_ours(pod: Guarded, who: Actor) -> Texts:
-    """CREATE: our stamps are not on new pods. What is written at create may be: templates bring it, steps mend it."""
-    if who.is_trusted:
+    """CREATE: our stamps are not on new pods, but on those that were admitted with their Job.
+
+    What is written at create may be: templates bring it, steps mend it.
+    """
+    if who.is_trusted or who is Actor.ADMITTED_JOB:
         return ()
     return tuple(
         _text(Rule.STAMPS_ARE_OURS, _path(part, key), "only Penstock writes this, when it admits the pod", "remove it")

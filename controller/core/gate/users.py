@@ -22,6 +22,10 @@ POD_MAKERS: Final = (
 """Accounts whose pods come from templates: `replication` is the controller of replication controllers."""
 
 
+JOB_MAKERS: Final = (f"{_ACCOUNTS}job-controller", ALL_CONTROLLERS)
+"""Those of them whose pods come from the template of a Job."""
+
+
 def noted_user(annotations: Mapping[str, str], creator: str, *, is_from_template: bool) -> str:
     """Return the user of a pod that is being created: who creates it, or who wrote the template that it is made from.
 

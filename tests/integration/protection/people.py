@@ -26,12 +26,13 @@ Json = dict[str, Any]
 DRY = {"dryRun": "All"}
 BREAK_GLASS = "penstock:break-glass"
 _EVERYBODY = ("system:authenticated",)
-_IDENTITIES = {
+IDENTITIES = {
     Who.ADMINISTRATOR: Identity("jane", ("system:masters", *_EVERYBODY)),
     Who.BREAK_GLASS: Identity("jane", ("system:masters", BREAK_GLASS, *_EVERYBODY)),
     Who.CONTROLLER: Identity.of_account("penstock-system", "penstock-controller"),
     Who.NODE: Identity("system:node:table-node", ("system:nodes", *_EVERYBODY)),
     Who.DAEMON_SET_CONTROLLER: Identity.of_account("kube-system", "daemon-set-controller"),
+    Who.JOB_CONTROLLER: Identity.of_account("kube-system", "job-controller"),
     Who.SCHEDULER: Identity("system:kube-scheduler", _EVERYBODY),
 }
 ALL_OF = ("release", "--all", "--yes", "--namespace")
@@ -42,7 +43,7 @@ NOWHERE = {"nodeSelector": {"table": "nowhere"}}
 
 
 async def allow_editors(client: Client) -> None:
-    """Make the role of what an editor may do beyond ClusterRole `edit`, and let nodes create their static pods."""
+    """Make the roles of what editors may do beyond ClusterRole `edit`, and the controller with Jobs."""
     rules = [
         {
             "apiGroups": [""],
@@ -50,6 +51,7 @@ async def allow_editors(client: Client) -> None:
             "verbs": ["get", "update", "patch"],
         },
         {"apiGroups": [""], "resources": ["pods/binding", "bindings"], "verbs": ["create"]},
+        {"apiGroups": ["batch"], "resources": ["jobs", "jobs/status"], "verbs": ["get", "create", "update", "patch"]},
     ]
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     await client.post(path, {"metadata": {"name": EDITOR_ROLE}, "rules": rules})
@@ -70,7 +72,10 @@ class Field:
                 binding = {
                     "metadata": {"name": role},
                     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-                    "subjects": [{"kind": "ServiceAccount", "name": "editor", "namespace": namespace}],
+                    "subjects": [
+                        {"kind": "ServiceAccount", "name": "editor", "namespace": namespace},
+                        {"kind": "ServiceAccount", "name": "penstock-controller", "namespace": "penstock-system"},
+                    ],
                 }
                 path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
                 await self._client.post(path, binding)
@@ -131,12 +136,12 @@ class Field:
         return f"/api/v1/namespaces/{self._namespaces[where]}/pods"
 
     async def _made(self, method: str, path: str, body: Json) -> None:
-        who = _IDENTITIES[Who.BREAK_GLASS]
+        who = IDENTITIES[Who.BREAK_GLASS]
         reply = await self._apiserver.send(who, method, path, body, content_type=_content_type(method))
         assert reply.code < 300, reply.body
 
     async def _send(self, who: Who, method: str, path: str, body: Json, where: Where = Where.PLAIN) -> Reply:
-        identity = Identity.of_account(self._namespaces[where], "editor") if who is Who.EDITOR else _IDENTITIES[who]
+        identity = Identity.of_account(self._namespaces[where], "editor") if who is Who.EDITOR else IDENTITIES[who]
         content_type = _content_type(method)
         return await self._apiserver.send(identity, method, path, body, content_type=content_type, params=DRY)
 

@@ -16,11 +16,14 @@ from controller.core.gate.protection import Rule
 from controller.core.keys import (
     ACCEPTED,
     ADMITTED_AT,
+    ADMITTED_JOB,
     CLUSTER_QUEUE,
     CONDITION,
     DEFAULT_QUEUE,
     FLAVOR,
     GATE,
+    HOLD,
+    HOLD_JOBS,
     KUEUE_LABELS,
     KUEUE_QUEUE,
     QUEUE_NAME,
@@ -40,6 +43,7 @@ class Who(StrEnum):
     BREAK_GLASS = "break-glass"
     NODE = "node"
     DAEMON_SET_CONTROLLER = "daemon-set controller"
+    JOB_CONTROLLER = "job controller"
     SCHEDULER = "scheduler"
 
 
@@ -50,6 +54,8 @@ class Where(StrEnum):
     """With the default queue `main`."""
     KUEUE = "kueue"
     """With Kueue's labels accepted, and the default queue `other`."""
+    HOLDING = "holding"
+    """With the default queue `main`, which holds Jobs as a whole; accepts Kueue's labels too."""
 
 
 LABELS_OF: dict[Where, dict[str, str]] = {
@@ -57,6 +63,7 @@ LABELS_OF: dict[Where, dict[str, str]] = {
     Where.REQUIRED: {QUEUEING: REQUIRED},
     Where.DEFAULTED: {DEFAULT_QUEUE: "main"},
     Where.KUEUE: {KUEUE_LABELS: ACCEPTED, DEFAULT_QUEUE: "other"},
+    Where.HOLDING: {KUEUE_LABELS: ACCEPTED, DEFAULT_QUEUE: "main", HOLD: HOLD_JOBS},
 }
 
 
@@ -145,6 +152,13 @@ DAEMON = {
     "ownerReferences": [
         {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "table", "controller": True}
     ]
+}
+ADMITTED = {
+    "labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "team", FLAVOR: "spot"},
+    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_JOB: "table"},
+}
+OF_JOB = {
+    "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "table", "controller": True}]
 }
 OURS = {"type": CONDITION, "status": "False", "reason": "Forged", "message": "nothing to see"}
 THEIRS = {"type": "example.com/Ready", "status": "True", "reason": "Fine", "message": ""}

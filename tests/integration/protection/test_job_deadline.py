@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from controller.cli.policy.workloads import deadline_in_queue
-from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
-from controller.kube.client import MERGE_PATCH, Client
+from controller.core.keys import QUEUE_NAME
 from tests.integration.protection.test_queue_label import ALICE, path_of, texts, workload
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation
@@ -36,26 +35,14 @@ async def warned(apiserver: Impersonation, namespace: str, document: Json) -> tu
     return texts(reply, BEFORE)
 
 
-async def test_who_writes_a_deadline_that_counts_in_a_queue_is_warned(
-    apiserver: Impersonation, namespace: str, client: Client
-) -> None:
+async def test_who_writes_a_deadline_that_counts_in_a_queue_is_warned(apiserver: Impersonation, namespace: str) -> None:
     tried = partial(warned, apiserver, namespace)
     await eventually(partial(tried, bounded(template=QUEUED)), message="the policy is not in effect")
     for document in (bounded(template=QUEUED), bounded("CronJob", template=QUEUED)):
         (told,) = await tried(document)
         assert (told,) == deadline_in_queue(document)
-    for silent in (bounded(), workload("Job", template=QUEUED)):
+    for silent in (bounded(), workload("Job", template=QUEUED), bounded(own=QUEUED, template=QUEUED)):
         assert await tried(silent) == deadline_in_queue(silent) == ()
-
-    labels = {"metadata": {"labels": {KUEUE_LABELS: "Accepted"}}}
-    await client.patch(f"/api/v1/namespaces/{namespace}", labels, content_type=MERGE_PATCH)
-    moved = bounded(own={KUEUE_QUEUE: "main"}, suspend=True)
-
-    async def is_told() -> bool:
-        (told,) = await tried(moved)
-        return told.endswith("; Penstock leaves the Job suspended")
-
-    await eventually(is_told, message="the Job that is left suspended is not warned of")
 
 
 async def test_a_pod_that_waits_says_until_when_its_job_may(team: Team) -> None:

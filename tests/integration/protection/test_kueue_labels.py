@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from controller.core.keys import (
@@ -12,14 +11,8 @@ from controller.core.keys import (
     GANG,
     KUEUE_LABELS,
     KUEUE_QUEUE,
-    KUEUE_REQUIRED_TOPOLOGY,
-    KUEUE_SLICE_SIZE,
-    KUEUE_SLICE_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
-    REQUIRED_TOPOLOGY,
-    SLICE_SIZE,
-    SLICE_TOPOLOGY,
     USER,
 )
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -67,33 +60,21 @@ async def moving(team: Team, client: Client, apiserver: Impersonation) -> Team:
 
     async def is_known() -> bool:
         reply = await apiserver.send(ALICE, "POST", jobs(team), job("x", BY_KUEUE), params={"dryRun": "All"})
-        return QUEUE_NAME in made(reply)["spec"]["template"]["metadata"].get("labels", {})
+        return QUEUE_NAME in made(reply)["metadata"]["labels"]
 
     await eventually(is_known, message="Kueue's labels are not accepted")
     return team
 
 
-async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
-    moving: Team, client: Client, apiserver: Impersonation
-) -> None:
-    await moving.ready({"spot": {"cpu": 2}})
-    written = job("train", {KUEUE_QUEUE: "main"}, suspend=True, parallelism=2, completions=2)
-    notes = {KUEUE_REQUIRED_TOPOLOGY: "shape", KUEUE_SLICE_TOPOLOGY: "shape", KUEUE_SLICE_SIZE: "2"}
-    written["spec"]["template"]["metadata"]["annotations"] |= notes
-    spec = made(await apiserver.send(ALICE, "POST", jobs(moving), written))["spec"]
-    metadata = spec["template"]["metadata"]
-    assert spec["suspend"] is False
-    assert metadata["labels"][QUEUE_NAME] == "main"
-    assert (metadata["annotations"][GANG], metadata["annotations"][USER]) == ("true", "alice")
-
-    async def is_done() -> bool:
-        status = orjson.loads(await client.get(f"{jobs(moving)}/train"))["status"]
-        return int(status.get("succeeded", 0)) == 2
-
-    await eventually(is_done, seconds=30, message="the Job has not ended")
-    for pod in (await moving.all()).values():
-        found = pod["metadata"]["annotations"]
-        assert [found[key] for key in (REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_SIZE)] == ["shape", "shape", "2"]
+async def test_a_job_as_kueue_wants_it_is_held_and_of_its_user(moving: Team, apiserver: Impersonation) -> None:
+    for suspend in (True, False):
+        written = job("train", BY_KUEUE, suspend=suspend, parallelism=2, completions=2)
+        held = made(await apiserver.send(ALICE, "POST", jobs(moving), written, params={"dryRun": "All"}))
+        assert held["spec"]["suspend"] is True
+        assert held["metadata"]["labels"] == {**BY_KUEUE, QUEUE_NAME: "main", PRIORITY_CLASS: "high"}
+        metadata = held["spec"]["template"]["metadata"]
+        assert (metadata["annotations"][USER], GANG in metadata["annotations"]) == ("alice", False)
+        assert QUEUE_NAME not in metadata["labels"]
 
 
 async def test_a_job_without_kueues_label_stays_suspended(moving: Team, apiserver: Impersonation) -> None:
@@ -104,17 +85,19 @@ async def test_a_job_without_kueues_label_stays_suspended(moving: Team, apiserve
 
 async def test_a_job_without_a_queue_or_of_a_job_set_is_suspended(moving: Team, apiserver: Impersonation) -> None:
     async def stored(labels: Json, maker: Json | None = None) -> Json:
+        """Whether it is suspended, and the queue of its pods and its own."""
         written = job("one", labels, suspend=True, parallelism=2)
         written["metadata"]["ownerReferences"] = [] if maker is None else [{**maker, "uid": "7", "controller": True}]
         reply = await apiserver.send(ALICE, "POST", jobs(moving), written, params={"dryRun": "All"})
-        spec: Json = made(reply)["spec"]
-        return {"suspend": spec["suspend"], "queue": spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)}
+        body = made(reply)
+        of_pods = body["spec"]["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)
+        return {"suspend": body["spec"]["suspend"], "pods": of_pods, "own": body["metadata"]["labels"].get(QUEUE_NAME)}
 
-    assert await stored({KUEUE_QUEUE: ""}) == {"suspend": True, "queue": None}
+    assert await stored({KUEUE_QUEUE: ""}) == {"suspend": True, "pods": None, "own": None}
     job_set = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set"}
-    assert await stored(BY_KUEUE, job_set) == {"suspend": True, "queue": "main"}
+    assert await stored(BY_KUEUE, job_set) == {"suspend": True, "pods": "main", "own": None}
     cron_job = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly"}
-    assert await stored(BY_KUEUE, cron_job) == {"suspend": False, "queue": "main"}
+    assert await stored(BY_KUEUE, cron_job) == {"suspend": True, "pods": None, "own": "main"}
 
 
 async def test_a_deployment_and_a_cron_job_queue_their_pods(moving: Team, apiserver: Impersonation) -> None:
@@ -139,9 +122,11 @@ async def test_a_deployment_and_a_cron_job_queue_their_pods(moving: Team, apiser
         "spec": {"schedule": "* * * * *", "suspend": True, "jobTemplate": jobs_made},
     }
     path = f"/apis/batch/v1/namespaces/{moving.namespace}/cronjobs"
-    inner = made(await apiserver.send(ALICE, "POST", path, cron))["spec"]["jobTemplate"]["spec"]["template"]["metadata"]
-    assert inner["labels"][QUEUE_NAME] == "main"
-    assert (inner["annotations"][GANG], inner["annotations"][USER]) == ("true", "alice")
+    stored = made(await apiserver.send(ALICE, "POST", path, cron))["spec"]["jobTemplate"]
+    inner = stored["spec"]["template"]["metadata"]
+    # the Jobs that it makes are held as wholes, so that is all
+    assert (inner["annotations"][USER], QUEUE_NAME in inner.get("labels", {})) == ("alice", False)
+    assert stored["metadata"]["labels"] == BY_KUEUE
 
 
 @pytest.mark.timeout(240)  # several commands, each a process of its own

@@ -1,4 +1,7 @@
-"""Our label on what makes pods and not in its pod template: who writes that is warned, whoever keeps the gate."""
+"""Our label on what makes pods and not in its pod template: who writes that is warned, whoever keeps the gate.
+
+On a Job, and on the Jobs of a CronJob, it means something, unless another controller runs them.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,9 @@ pytestmark = pytest.mark.integration
 ALICE = Identity("alice", ("system:masters", "system:authenticated"))
 QUEUED = {QUEUE_NAME: "main"}
 VERSIONS = {kind: group_version for group_version, kind in WORKLOADS}
+IN_VAIN = [kind for kind in VERSIONS if kind != "Job"]
+"""Kinds on which the label means nothing."""
+ELSEWHERE = {"managedBy": "example.com/x"}
 NAME = "penstock-queue-label"
 BEFORE = f"Validation failed for ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}': "
 
@@ -39,6 +45,13 @@ def workload(kind: str, own: Json | None = None, template: Json | None = None, j
 
 def plural(kind: str) -> str:
     return f"{kind.lower()}s"
+
+
+def elsewhere(document: Json) -> Json:
+    """The same, with a Job, or Jobs, that another controller runs."""
+    holder = document["spec"]["jobTemplate"] if document["kind"] == "CronJob" else document
+    holder["spec"] |= ELSEWHERE
+    return document
 
 
 def path_of(document: Json, namespace: str) -> str:
@@ -98,7 +111,7 @@ async def writer(apiserver: Impersonation, namespace: str) -> Writer:
     made = Writer(apiserver, namespace)
 
     async def is_warned() -> bool:
-        return bool(await made.tried(workload("Job", QUEUED)))
+        return bool(await made.tried(workload("Deployment", QUEUED)))
 
     await eventually(is_warned, message="the policy is not in effect")
     return made
@@ -110,7 +123,7 @@ def told_of(document: Json) -> tuple[str, ...]:
     return tuple(f"{text} and create the Job again" for text in said) if document["kind"] == "Job" else said
 
 
-@pytest.mark.parametrize("kind", VERSIONS)
+@pytest.mark.parametrize("kind", IN_VAIN)
 async def test_a_label_on_the_workload_alone_is_warned_of(writer: Writer, kind: str) -> None:
     in_vain = workload(kind, QUEUED)
     (told,) = await writer.tried(in_vain)
@@ -124,19 +137,33 @@ async def test_a_template_with_a_queue_or_none_is_not_warned_of(writer: Writer, 
         assert await writer.tried(right) == told_of(right) == ()
 
 
+async def test_a_label_that_holds_jobs_is_not_warned_of(writer: Writer) -> None:
+    for right in (workload("Job", QUEUED), workload("CronJob", jobs=QUEUED), workload("CronJob", QUEUED, jobs=QUEUED)):
+        assert await writer.tried(right) == told_of(right) == ()
+
+
+async def test_jobs_that_another_controller_runs_are_warned_of(writer: Writer) -> None:
+    for in_vain in (elsewhere(workload("Job", QUEUED)), elsewhere(workload("CronJob", jobs=QUEUED))):
+        (told,) = await writer.tried(in_vain)
+        assert "since another controller runs the Job (spec.managedBy)" in told
+        assert (told,) == told_of(in_vain)
+    for right in (elsewhere(workload("Job", QUEUED, QUEUED)), elsewhere(workload("CronJob"))):
+        assert await writer.tried(right) == told_of(right) == ()
+
+
 async def test_an_object_is_named_that_the_apiserver_gives_its_name(writer: Writer) -> None:
-    unnamed = workload("Job", QUEUED)
+    unnamed = elsewhere(workload("Job", QUEUED))
     unnamed["metadata"]["generateName"] = f"{unnamed['metadata'].pop('name')}-"
     (told,) = await writer.tried(unnamed)
     assert re.search(r" on Job job-[a-z0-9]{5} means nothing", told), told
 
 
 async def test_both_wrong_places_of_a_cron_job_are_told(writer: Writer) -> None:
-    on_jobs = workload("CronJob", jobs=QUEUED)
+    on_jobs = elsewhere(workload("CronJob", jobs=QUEUED))
     (told,) = await writer.tried(on_jobs)
     assert (told,) == told_of(on_jobs)
     assert told.startswith(f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on CronJob cronjob")
-    both = workload("CronJob", {QUEUE_NAME: "a"}, jobs={QUEUE_NAME: "b"})
+    both = elsewhere(workload("CronJob", {QUEUE_NAME: "a"}, jobs={QUEUE_NAME: "b"}))
     assert sorted(await writer.tried(both)) == sorted(told_of(both))
     assert len(told_of(both)) == 2
 
@@ -160,11 +187,12 @@ async def test_an_update_that_writes_the_label_is_warned_of(writer: Writer) -> N
 
 async def test_a_label_that_a_workload_gets_later_is_warned_of(writer: Writer) -> None:
     for kind in ("Job", "CronJob"):
-        document = workload(kind)
+        document = elsewhere(workload(kind))
         assert await writer.created(document) == ()
-        assert await writer.changed(document, {"metadata": {"labels": QUEUED}}) == told_of(workload(kind, QUEUED))
+        labelled = elsewhere(workload(kind, QUEUED))
+        assert await writer.changed(document, {"metadata": {"labels": QUEUED}}) == told_of(labelled)
     jobs = {"spec": {"jobTemplate": {"metadata": {"labels": QUEUED}}}}
-    both = workload("CronJob", QUEUED, jobs=QUEUED)
+    both = elsewhere(workload("CronJob", QUEUED, jobs=QUEUED))
     assert sorted(await writer.changed(workload("CronJob"), jobs)) == sorted(told_of(both))
 
 
@@ -178,6 +206,7 @@ async def test_a_label_that_a_workload_gets_later_is_warned_of(writer: Writer) -
 )
 async def test_what_another_object_made_is_its_makers_business(writer: Writer, kind: str, maker: Json) -> None:
     document = workload(kind, QUEUED)
+    document = elsewhere(document) if kind == "Job" else document
     document["metadata"]["ownerReferences"] = [{**maker, "name": "maker", "uid": "7", "controller": True}]
     assert await writer.tried(document) == ()
     del document["metadata"]["ownerReferences"][0]["controller"]
@@ -185,8 +214,8 @@ async def test_what_another_object_made_is_its_makers_business(writer: Writer, k
 
 
 async def test_namespaces_left_out_get_no_warning(writer: Writer, apiserver: Impersonation) -> None:
-    assert await writer.tried(workload("Job", QUEUED))
-    assert await Writer(apiserver, "kube-system").tried(workload("Job", QUEUED)) == ()
+    assert await writer.tried(workload("Deployment", QUEUED))
+    assert await Writer(apiserver, "kube-system").tried(workload("Deployment", QUEUED)) == ()
 
 
 async def test_the_apiserver_finds_the_types_of_the_policy_right(client: Client, writer: Writer) -> None:
@@ -200,9 +229,9 @@ async def test_a_template_queued_by_kueues_label_is_not_warned_of(
     await client.patch(f"/api/v1/namespaces/{namespace}", accepted, content_type=MERGE_PATCH)
 
     async def is_silent() -> bool:
-        return not await writer.tried(workload("Job", {**QUEUED, KUEUE_QUEUE: "main"}))
+        return not await writer.tried(workload("Deployment", {**QUEUED, KUEUE_QUEUE: "main"}))
 
     await eventually(is_silent, message="the label that Kueue's brings is not seen")
     # Kueue's own manifest is in its place, and ours alone still is not
-    assert await writer.tried(workload("Job", {KUEUE_QUEUE: "main"})) == ()
-    assert len(await writer.tried(workload("Job", QUEUED))) == 1
+    assert await writer.tried(workload("Deployment", {KUEUE_QUEUE: "main"})) == ()
+    assert len(await writer.tried(workload("Deployment", QUEUED))) == 1

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from controller.core.gate.protection import Rule
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, CONDITION, FLAVOR, FLAVORS, POLICIES, QUEUE_NAME
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_JOB,
+    CLUSTER_QUEUE,
+    CONDITION,
+    FLAVOR,
+    FLAVORS,
+    POLICIES,
+    QUEUE_NAME,
+)
 from tests.integration.protection.table import (
     ALLOWED,
     IN_GATES,
@@ -130,6 +139,12 @@ UPDATE = (
                 Start.QUEUED,
                 annotation(FLAVORS, "spot"),
                 f"metadata.annotations[{FLAVORS}]",
+            ),
+            (
+                "an admitted Job cannot be forged",
+                Start.RELEASED,
+                annotation(ADMITTED_JOB, "x"),
+                f"metadata.annotations[{ADMITTED_JOB}]",
             ),
             (
                 "the policies cannot be forged",

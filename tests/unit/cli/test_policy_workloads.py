@@ -10,8 +10,6 @@ import pytest
 from controller.core.keys import (
     ACCEPTED,
     DEFAULT_QUEUE,
-    GANG,
-    GATE,
     KUEUE_LABELS,
     KUEUE_QUEUE,
     POLICIES,
@@ -41,20 +39,31 @@ def a_job(template: Json | None = None, *, metadata: Json | None = None, **spec:
 
 
 def test_a_job_that_kueues_label_queues_is_told_what_it_becomes(tool: ExplainTool) -> None:
-    job = a_job(metadata={"labels": BY_KUEUE}, suspend=True, parallelism=2)
+    job = a_job(metadata={"labels": BY_KUEUE}, parallelism=2)
     answer = tool.answer(job, MOVING)
     assert answer["workload"]["changes"] == [
-        {"path": "spec.suspend", "before": True, "after": False},
-        {"path": f"spec.template.metadata.labels[{QUEUE_NAME}]", "after": "main"},
-        {"path": f"spec.template.metadata.annotations[{GANG}]", "after": "true"},
+        {"path": f"metadata.labels[{QUEUE_NAME}]", "after": "main"},
+        {"path": "spec.suspend", "after": True},
     ]
-    assert step(answer, "Queue")["changes"] == [{"path": "spec.schedulingGates[0]", "after": {"name": GATE}}]
+    assert not step(answer, "Queue")["changes"]
     assert answer["result"] == "changed"
+    assert HELD_IN_MAIN in answer["notes"]
     _, text, _ = tool.text(job, MOVING)
     head, _, _ = text.partition("Filled in")
-    assert (
-        "\nJob 'train': Kueue's labels, and the user: changes the workload\n     spec.suspend: true -> false\n" in head
-    )
+    assert "\nJob 'train': Held Jobs, Kueue's labels, and the user: changes the workload\n     metadata.labels" in head
+
+
+HELD_IN_MAIN = (
+    "the Job is held as a whole in LocalQueue 'main', and created suspended: its pods are made when it is admitted, "
+    "where its flavor is, and get no gate; JOB-UID stands for its uid"
+)
+
+
+@pytest.mark.parametrize("where", [a_namespace("default"), a_namespace("default", **{DEFAULT_QUEUE: "other"})])
+def test_pods_of_a_job_that_is_held_get_no_gate(where: Json, tool: ExplainTool) -> None:
+    answer = tool.answer(a_job(metadata=QUEUED, suspend=True), where)
+    assert (answer["workload"], step(answer, "Queue")["changes"], answer["result"]) == (None, [], "allowed")
+    assert HELD_IN_MAIN in answer["notes"]
 
 
 def test_without_kueues_labels_the_workload_is_not_told_of(tool: ExplainTool) -> None:
@@ -69,7 +78,8 @@ def test_template_policies_see_the_queue_of_the_template(tool: ExplainTool) -> N
     for_queue = cluster_pod_policy(
         "queued", target="PodTemplates", podSelector={"matchLabels": {QUEUE_NAME: "main"}}, nodeSelector={"a": "b"}
     )
-    answer = tool.answer(a_job(metadata={"labels": BY_KUEUE}), MOVING, for_queue)
+    kind = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    answer = tool.answer({**a_job(metadata={"labels": BY_KUEUE}, selector={}), **kind}, MOVING, for_queue)
     assert [one["policy"] for one in answer["template"]["policies"]] == ["queued"]
     assert {"path": f"spec.template.metadata.annotations[{POLICIES}]", "after": "queued"} in answer["template"][
         "changes"
@@ -117,8 +127,8 @@ def test_the_pods_of_a_workload_are_those_of_who_wrote_it(tmp_path: Path, capsys
     assert misses(capsys, tmp_path) == []
 
 
-def a_cron_job(template: Json | None = None, *, metadata: Json | None = None) -> Json:
-    job = a_job(template)
+def a_cron_job(template: Json | None = None, *, metadata: Json | None = None, **spec: Any) -> Json:
+    job = a_job(template, **spec)
     body = {"schedule": "@daily", "jobTemplate": {"metadata": metadata or {}, "spec": job["spec"]}}
     return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}, "spec": body}
 
@@ -128,13 +138,14 @@ def in_vain(answer: Json) -> list[str]:
 
 
 ON_JOB = (
-    f"metadata.labels[{QUEUE_NAME}]: 'main' on Job train means nothing, since its pods do not get it: "
-    "put it into spec.template.metadata.labels"
+    f"metadata.labels[{QUEUE_NAME}]: 'main' on Job train means nothing, since another controller runs the Job "
+    "(spec.managedBy): put it into spec.template.metadata.labels"
 )
 ON_JOBS = (
-    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on CronJob nightly means nothing, since its pods do not "
-    "get it: put it into spec.jobTemplate.spec.template.metadata.labels"
+    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on CronJob nightly means nothing, since another "
+    "controller runs the Job (spec.managedBy): put it into spec.jobTemplate.spec.template.metadata.labels"
 )
+ELSEWHERE: Json = {"managedBy": "example.com/x"}
 ON_DAEMONS = (
     f"metadata.labels[{QUEUE_NAME}]: 'main' on DaemonSet train means nothing, since its pods do not get it: "
     "remove it, for pods of a DaemonSet wait in no queue"
@@ -144,7 +155,11 @@ DAEMONS = {**a_job(metadata=QUEUED, selector={}), "apiVersion": "apps/v1", "kind
 
 @pytest.mark.parametrize(
     ("workload", "note"),
-    [(a_job(metadata=QUEUED), ON_JOB), (a_cron_job(metadata=QUEUED), ON_JOBS), (DAEMONS, ON_DAEMONS)],
+    [
+        (a_job(metadata=QUEUED, **ELSEWHERE), ON_JOB),
+        (a_cron_job(metadata=QUEUED, **ELSEWHERE), ON_JOBS),
+        (DAEMONS, ON_DAEMONS),
+    ],
 )
 def test_our_label_on_a_workload_means_nothing_and_that_is_said(workload: Json, note: str, tool: ExplainTool) -> None:
     assert in_vain(tool.answer(workload)) == [note]
@@ -156,5 +171,9 @@ def test_a_template_with_a_queue_gets_no_word_of_the_label(tool: ExplainTool) ->
     assert in_vain(tool.answer(a_job(QUEUED, metadata=QUEUED))) == []
     assert in_vain(tool.answer(a_cron_job(QUEUED, metadata=QUEUED))) == []
     both = a_job(metadata={"labels": {**BY_KUEUE, QUEUE_NAME: "main"}})
-    assert in_vain(tool.answer(both, MOVING)) == []
-    assert in_vain(tool.answer(both)) == [ON_JOB]
+    assert in_vain(tool.answer(both, MOVING)) == in_vain(tool.answer(both)) == []
+
+
+def test_a_label_that_holds_jobs_means_something(tool: ExplainTool) -> None:
+    for workload in (a_job(metadata=QUEUED), a_cron_job(metadata=QUEUED)):
+        assert in_vain(tool.answer(workload)) == []

@@ -45,11 +45,23 @@ def expression(kind: str, name: str) -> str:
         ("ValidatingAdmissionPolicy", "penstock-binding", ALL),
         ("ValidatingAdmissionPolicy", "penstock-update", {GATE, CONDITION, *ALL}),
         ("ValidatingAdmissionPolicy", "penstock-users", {USER}),
+        ("ValidatingAdmissionPolicy", "penstock-new-jobs", {QUEUE_NAME, KUEUE_QUEUE, *STAMPS}),
         ("MutatingAdmissionPolicy", "penstock-gate", {GATE, QUEUE_NAME, USER, "kueue.x-k8s.io/", *STAMPS}),
     ],
 )
 def test_a_condition_names_every_key_that_its_policy_goes_by(kind: str, name: str, keys: set[str]) -> None:
     assert set(re.findall(r"'((?:penstock\.dev|kueue\.x-k8s\.io)/[^']*)'", expression(kind, name))) == keys
+
+
+@pytest.mark.parametrize("name", ["penstock-new-jobs", "penstock-job-updates"])
+def test_policies_of_jobs_go_by_every_stamp(name: str) -> None:
+    text = str(POLICIES_OF["ValidatingAdmissionPolicy", name]["variables"])
+    assert all(text.count(f"'{key}'") >= 2 for key in STAMPS)
+
+
+def test_every_stamp_is_taken_off_a_job_and_its_template() -> None:
+    text = str(POLICIES_OF["MutatingAdmissionPolicy", "penstock-jobs"]["variables"])
+    assert all(text.count(f"'{key}'") == 2 for key in STAMPS)
 
 
 def test_the_annotation_of_policies_may_come_but_not_change() -> None:

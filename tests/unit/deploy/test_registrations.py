@@ -18,7 +18,11 @@ UPDATES = [
     if any("UPDATE" in rule["operations"] for rule in entry["rules"])
 ]
 GOING = {"!has(object.metadata.deletionTimestamp)"}
-TO_THE_END = {"updates.penstock.dev": "touches-what-is-ours", "resizes.penstock.dev": "is-ours"}
+TO_THE_END = {
+    "updates.penstock.dev": "touches-what-is-ours",
+    "updates-of-jobs.penstock.dev": "touches-what-is-ours",
+    "resizes.penstock.dev": "is-ours",
+}
 """A pod may run on for a long grace period, and stays charged: what it must not touch meanwhile, by what condition."""
 
 

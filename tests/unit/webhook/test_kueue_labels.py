@@ -148,12 +148,21 @@ def written(request: Json, world: EmptyWorld | None = None) -> Json:
     return result
 
 
-def test_a_jobs_template_gets_queue_and_user_and_begins() -> None:
-    spec = written(owner(BY_KUEUE, suspend=True, parallelism=4))["spec"]
-    metadata = spec["template"]["metadata"]
-    assert metadata["labels"] == {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
-    assert metadata["annotations"] == {GANG: "true", USER: "ann"}
-    assert spec["suspend"] is False
+def test_a_job_gets_ours_itself_and_is_held_as_a_whole() -> None:
+    job = written(owner(BY_KUEUE, suspend=False, parallelism=4))
+    assert job["metadata"]["labels"] == {**BY_KUEUE, QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
+    assert job["spec"]["suspend"] is True
+    assert job["spec"]["template"]["metadata"] == {"annotations": {USER: "ann"}}
+
+
+OF_ANOTHER = [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "uid": "7", "controller": True}]
+
+
+def of_another(**spec: Any) -> Json:
+    """A request about a Job that something else than a CronJob made."""
+    request = owner(BY_KUEUE, **spec)
+    request["object"]["metadata"]["ownerReferences"] = OF_ANOTHER
+    return request
 
 
 @pytest.mark.parametrize(
@@ -165,17 +174,29 @@ def test_a_jobs_template_gets_queue_and_user_and_begins() -> None:
     ],
 )
 def test_a_job_that_says_what_its_gang_is_keeps_it(template: Json) -> None:
-    metadata = written(owner(BY_KUEUE, parallelism=4, template=template))["spec"]["template"]["metadata"]
+    metadata = written(of_another(parallelism=4, template=template))["spec"]["template"]["metadata"]
     assert metadata["annotations"].get(GANG) == template["metadata"].get("annotations", {}).get(GANG)
 
 
-def test_a_job_of_one_pod_is_no_gang() -> None:
-    assert GANG not in written(owner(BY_KUEUE))["spec"]["template"]["metadata"]["annotations"]
+@pytest.mark.parametrize(("parallelism", "gang"), [(1, None), (2, "true")])
+def test_pods_of_a_job_of_another_are_held(parallelism: int, gang: str | None) -> None:
+    job = written(of_another(parallelism=parallelism, suspend=True))
+    metadata = job["spec"]["template"]["metadata"]
+    assert (job["metadata"]["labels"], job["spec"]["suspend"]) == (BY_KUEUE, True)
+    assert metadata["labels"] == {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
+    assert metadata["annotations"] == {USER: "ann", **({} if gang is None else {GANG: gang})}
 
 
-def test_of_a_cron_job_the_label_of_its_jobs_counts() -> None:
-    inner = written(owner(BY_KUEUE, "cronjobs", parallelism=2))["spec"]["jobTemplate"]["spec"]["template"]["metadata"]
-    assert inner["labels"][QUEUE_NAME] == "theirs"
+def test_a_cron_job_leaves_the_label_to_its_jobs() -> None:
+    spec = written(owner(BY_KUEUE, "cronjobs", parallelism=2))["spec"]["jobTemplate"]
+    assert spec["metadata"]["labels"] == BY_KUEUE
+    assert spec["spec"]["template"]["metadata"] == {"annotations": {USER: "ann"}}
+
+
+def test_of_a_cron_job_the_label_of_the_template_counts() -> None:
+    request = owner({}, "cronjobs", parallelism=2, template={"metadata": {"labels": BY_KUEUE}})
+    inner = written(request)["spec"]["jobTemplate"]["spec"]["template"]["metadata"]
+    assert inner["labels"] == {**BY_KUEUE, QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
     assert inner["annotations"] == {GANG: "true", USER: "ann"}
 
 
@@ -188,7 +209,8 @@ def test_each_pod_of_a_deployment_is_for_itself(kind: str) -> None:
 
 def test_the_templates_own_label_goes_before_the_owners() -> None:
     template = {"metadata": {"labels": {KUEUE_QUEUE: "inner"}}}
-    assert written(owner(BY_KUEUE, template=template))["spec"]["template"]["metadata"]["labels"][QUEUE_NAME] == "inner"
+    metadata = written(owner(BY_KUEUE, "deployments", template=template))["spec"]["template"]["metadata"]
+    assert metadata["labels"][QUEUE_NAME] == "inner"
 
 
 def test_a_template_that_is_left_as_it_is_starts_no_rollout() -> None:
@@ -217,13 +239,13 @@ def test_labels_without_a_value_say_nothing() -> None:
     spec = written(owner(empty, suspend=True, parallelism=4))["spec"]
     assert (spec["suspend"], spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)) == (True, None)
     template = {"metadata": {"labels": empty}}
-    metadata = written(owner(BY_KUEUE, parallelism=4, template=template))["spec"]["template"]["metadata"]
+    metadata = written(of_another(parallelism=4, template=template))["spec"]["template"]["metadata"]
     assert metadata["labels"].items() >= {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}.items()
     assert metadata["annotations"][GANG] == "true"
 
 
 @pytest.mark.parametrize(
-    ("kind", "version", "controller", "begins"),
+    ("kind", "version", "controller", "is_held"),
     [
         ("JobSet", "jobset.x-k8s.io/v1alpha2", True, False),
         ("CronJob", "example.com/v1", True, False),
@@ -231,31 +253,33 @@ def test_labels_without_a_value_say_nothing() -> None:
         ("JobSet", "jobset.x-k8s.io/v1alpha2", False, True),
     ],
 )
-def test_a_suspended_job_begins_unless_another_object_made_it(
-    kind: str, version: str, controller: bool, begins: bool
-) -> None:
-    request = owner(BY_KUEUE, suspend=True)
+def test_a_job_is_held_unless_another_object_made_it(kind: str, version: str, controller: bool, is_held: bool) -> None:
+    request = owner(BY_KUEUE)
     reference = {"apiVersion": version, "kind": kind, "name": "maker", "uid": "7", "controller": controller}
     request["object"]["metadata"]["ownerReferences"] = [reference]
-    spec = written(request)["spec"]
-    assert spec["suspend"] is not begins
-    assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
+    job = written(request)
+    assert job["spec"].get("suspend", False) is is_held
+    assert (QUEUE_NAME in job["metadata"]["labels"]) is is_held
+    assert (QUEUE_NAME in job["spec"]["template"]["metadata"].get("labels", {})) is not is_held
 
 
-def test_a_suspended_job_with_a_deadline_does_not_begin() -> None:
-    request = owner(BY_KUEUE, suspend=True, activeDeadlineSeconds=20)
-    spec = written(request)["spec"]
-    assert spec["suspend"] is True
-    assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
+def test_a_job_that_nothing_gave_our_label_is_refused() -> None:
+    refused = check_owner(read(owner(BY_KUEUE)), Moving()).denial
+    assert refused == (
+        "job-is-held: metadata.labels[penstock.dev/queue-name]: is missing: the namespace has the label "
+        "penstock.dev/kueue-labels, and kueue.x-k8s.io/queue-name names a queue; "
+        "create it again: Penstock adds it"
+    )
+    assert check_owner(read(owner(BY_KUEUE)), EmptyWorld()).denial is None
 
 
 def test_a_template_that_nothing_gave_our_label_is_refused() -> None:
-    refused = check_owner(read(owner(BY_KUEUE)), Moving()).denial
+    refused = check_owner(read(of_another()), Moving()).denial
     assert refused == (
         "gate-required: spec.template.metadata.labels[penstock.dev/queue-name]: is missing: the namespace has the "
         "label penstock.dev/kueue-labels, and kueue.x-k8s.io/queue-name names a queue; "
         "create it again: Penstock adds it"
     )
-    assert check_owner(read(owner(BY_KUEUE)), EmptyWorld()).denial is None
-    trusted = {**owner(BY_KUEUE), "userInfo": {"username": TRUSTED, "groups": []}}
+    assert check_owner(read(of_another()), EmptyWorld()).denial is None
+    trusted = {**of_another(), "userInfo": {"username": TRUSTED, "groups": []}}
     assert check_owner(read(trusted), Moving()).denial is None

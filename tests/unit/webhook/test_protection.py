@@ -184,6 +184,16 @@ CONDITIONS = {name: {one["name"]: one["expression"] for one in e["matchCondition
             "is-ours",
             {GATE, QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
         ),
+        (
+            "new-jobs.penstock.dev",
+            "has-queue-and-begins-or-stamps",
+            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
+        ),
+        (
+            "updates-of-jobs.penstock.dev",
+            "touches-what-is-ours",
+            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
+        ),
         ("bindings.penstock.dev", "brings-what-is-ours", {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS}),
     ],
 )
@@ -212,5 +222,6 @@ def test_entries_together_ask_about_all_that_can_change_a_pod() -> None:
         ("UPDATE", "pods"),
         ("UPDATE", "pods/status"),
         ("UPDATE", "pods/resize"),
+        ("UPDATE", "jobs/status"),
         *itertools.product(("CREATE", "UPDATE"), (plural for _, plural in WORKLOADS)),
     }

@@ -1,0 +1,93 @@
+"""The Jobs that the table of Jobs is about, and the requests about them."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from controller.kube.client import MERGE_PATCH
+from tests.integration.protection.job_table import (
+    STAMPS_OF_JOB,
+    STAMPS_OF_TEMPLATE,
+    CreateJob,
+    JobRow,
+    JobStart,
+    UpdateJob,
+)
+from tests.integration.protection.people import BREAK_GLASS, DRY, IDENTITIES
+from tests.integration.protection.table import QUEUED_LABELS, Where, Who
+from tests.support.eventually import eventually
+from tests.support.impersonation import Identity, Impersonation, Reply
+
+Json = dict[str, Any]
+_POD = {
+    "restartPolicy": "Never",
+    "nodeSelector": {"table": "nowhere"},
+    "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}],
+}
+
+
+def a_job(name: str, metadata: Json, template: Json, spec: Json) -> Json:
+    """A Job of two pods at a time, unless it says otherwise."""
+    inside = {"parallelism": 2, "template": {"metadata": template, "spec": _POD}, **spec}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, **metadata}, "spec": inside}
+
+
+class JobField:
+    """The namespaces of the table, and whoever does something with Jobs in them."""
+
+    def __init__(self, apiserver: Impersonation, namespaces: dict[Where, str], leader: str) -> None:
+        self._apiserver = apiserver
+        self._namespaces = namespaces
+        self._leader = leader
+
+    async def ask(self, row: JobRow) -> Reply:
+        """Make the Job that the row begins with, and its request, as a dry run."""
+        match row.does:
+            case CreateJob(metadata, template, spec, where):
+                body = a_job("created", metadata, template, spec)
+                return await self._send(row.who, "POST", self._jobs(where), body, where)
+            case UpdateJob(start, patch, subresource):
+                path = f"{self._jobs()}/{await self._start(start)}"
+                return await self._send(row.who, "PATCH", f"{path}/{subresource}".rstrip("/"), self._signed(patch))
+
+    def _signed(self, patch: Json) -> Json:
+        """The fence wants the leader's name, which no table knows."""
+        annotations = patch.get("metadata", {}).get("annotations", {})
+        named = {key: self._leader if value == "LEADER" else value for key, value in annotations.items()}
+        return {**patch, "metadata": {**patch["metadata"], "annotations": named}} if named else patch
+
+    async def _start(self, start: JobStart) -> str:
+        name = f"{start}-{secrets.token_hex(3)}"
+        metadata = {} if start is JobStart.OUTSIDE else QUEUED_LABELS
+        spec = {"suspend": True, **({"managedBy": "example.com/x"} if start is JobStart.FOREIGN else {})}
+        await self._made("POST", self._jobs(), a_job(name, metadata, {}, spec))
+        path = f"{self._jobs()}/{name}"
+        if start in (JobStart.ADMITTED, JobStart.SUSPENDED):
+            template = {"metadata": STAMPS_OF_TEMPLATE}
+            await self._made(
+                "PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": {"suspend": False, "template": template}}
+            )
+        if start is JobStart.SUSPENDED:
+            await self._made("PATCH", path, {"spec": {"suspend": True}})
+            await eventually(lambda: self._is_suspended(path), message=f"Job {name} is not suspended")
+        return name
+
+    async def _is_suspended(self, path: str) -> bool:
+        reply = await self._apiserver.send(IDENTITIES[Who.BREAK_GLASS], "GET", path, {})
+        conditions = reply.body["status"].get("conditions", ())
+        return any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions)
+
+    def _jobs(self, where: Where = Where.PLAIN) -> str:
+        return f"/apis/batch/v1/namespaces/{self._namespaces[where]}/jobs"
+
+    async def _made(self, method: str, path: str, body: Json) -> None:
+        content_type = MERGE_PATCH if method == "PATCH" else "application/json"
+        who = Identity("jane", ("system:masters", BREAK_GLASS, "system:authenticated"))
+        reply = await self._apiserver.send(who, method, path, body, content_type=content_type)
+        assert reply.code < 300, reply.body
+
+    async def _send(self, who: Who, method: str, path: str, body: Json, where: Where = Where.PLAIN) -> Reply:
+        identity = Identity.of_account(self._namespaces[where], "editor") if who is Who.EDITOR else IDENTITIES[who]
+        content_type = MERGE_PATCH if method == "PATCH" else "application/json"
+        return await self._apiserver.send(identity, method, path, body, content_type=content_type, params=DRY)

@@ -1,0 +1,88 @@
+"""What the table of requests about Jobs is written in. The rows are in `job_rows`; the words are those of `table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from controller.core.gate.protection import Rule
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    ADMITTED_JOB,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    ORIGINAL_TEMPLATE,
+    QUEUE_NAME,
+)
+from tests.integration.protection.table import Refused, Where, Who
+
+Json = dict[str, Any]
+STAMPS_OF_JOB: Json = {
+    "labels": {CLUSTER_QUEUE: "team", FLAVOR: "spot"},
+    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: "sandbox", ORIGINAL_TEMPLATE: "{}"},
+}
+STAMPS_OF_TEMPLATE: Json = {
+    "labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "team", FLAVOR: "spot"},
+    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_JOB: "its uid"},
+}
+
+
+class JobStart(StrEnum):
+    OUTSIDE = "outside"
+    """Names no queue, and is suspended."""
+    WAITING = "waiting"
+    """Of a queue, suspended."""
+    ADMITTED = "admitted"
+    """With stamps, in its template too, and running."""
+    SUSPENDED = "suspended"
+    """Admitted, and suspended again."""
+    FOREIGN = "foreign"
+    """Names a queue, and another controller runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateJob:
+    """Create a Job with this metadata, and that of its template."""
+
+    metadata: Json = field(default_factory=dict)
+    template: Json = field(default_factory=dict)
+    spec: Json = field(default_factory=dict)
+    where: Where = Where.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateJob:
+    """Change a Job by merge patch, through its status if that is named."""
+
+    start: JobStart
+    patch: Json
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """It goes through; where it is said, suspended or not, with these labels, and without these keys.
+
+    `labels` and `without` are of the Job, the others of its template; `user` is whose its pods are.
+    """
+
+    suspended: bool | None = None
+    labels: Json = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    template_labels: Json = field(default_factory=dict)
+    template_without: tuple[str, ...] = ()
+    has_user: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """`warning`: words of a warning that only the webhook gives."""
+
+    rule: Rule
+    name: str
+    who: Who = Who.EDITOR
+    does: CreateJob | UpdateJob
+    outcome: Stored | Refused
+    warning: str = ""
