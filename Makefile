@@ -13,6 +13,9 @@ OF_WHAT_IS_COMPILED := tests/unit/core tests/unit/decisions tests/scenarios \
 ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 # On two cores too: two thirds of the time go to tests on control planes, which mostly wait.
 FOUR_AT_ONCE := --numprocesses=4 --dist=loadgroup
+# The gate, parity of its two keepers, gangs, and the mirrors of the rules on updates of pods and Jobs.
+OF_KUBERNETES := tests/differential $(addprefix tests/integration/,test_sandbox.py test_pod_updates.py \
+	protection queueing native_groups)
 # The whole run alone, which says how much of the product unit tests and scenarios reach: pyproject.toml has the floor.
 MEASURED := --cov --cov-report=
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
@@ -26,7 +29,7 @@ PAGE_SOURCES := page/index.html page/vite.config.ts page/tsconfig.json $(shell f
 PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page page-check pictures browser test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
+.PHONY: help demo page page-check pictures browser test test-more older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate docs docs-serve lock image clean
 
@@ -107,6 +110,10 @@ test-more: oracle ## Run what is too long for `make test`: many pods, and many s
 	@$(MAKE) --no-print-directory fuzz-reviews N=200000
 	@$(MAKE) --no-print-directory fuzz-decide N=20000
 	@$(MAKE) --no-print-directory soak N=100
+	@$(MAKE) --no-print-directory older
+
+older: $(VENV)/dev.stamp ## Run the tests that depend on Kubernetes most on the oldest one of the sandbox (minutes)
+	@PENSTOCK_TEST_KUBERNETES=1.36.3 $(BIN)/pytest $(FOUR_AT_ONCE) $(OF_KUBERNETES) $(PYTEST)
 
 soak: $(VENV)/dev.stamp ## Try many seeds where `make test` tries a few, in the same tests (minutes; N=400 seeds a test)
 	@PENSTOCK_SEEDS=$(or $(N),400) $(BIN)/pytest $(ON_ALL_CORES) tests/property/decisions $(PYTEST)

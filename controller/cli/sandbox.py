@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from controller.cli.counts import counted
-from controller.cli.sandbox_options import DEFAULT_NAME, name_option, told_as_usage
+from controller.cli.sandbox_options import DEFAULT_NAME, kubernetes_option, name_option, told_as_usage
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
 from controller.kube import clock
@@ -73,16 +74,17 @@ sandbox.add_command(run)
 
 
 @sandbox.command()
-def build() -> None:
+@kubernetes_option
+def build(kubernetes: str) -> None:
     """Get or build the control plane's programs, so that the next `up` takes seconds.
 
-    From KUBEBUILDER_ASSETS, else the cache, else with Go from source: minutes, once.
+    From KUBEBUILDER_ASSETS, else the cache, else with Go from source: minutes, once for each version.
 
     \b
     Example:
       penstock sandbox build
     """
-    found = binaries.ensure()
+    found = binaries.ensure(kubernetes=kubernetes)
     click.echo(f"the programs of the sandbox are in {Path(found['kube-apiserver']).parent}")
 
 
@@ -90,6 +92,7 @@ def build() -> None:
 @_name_option
 @click.option("--nodes", type=click.IntRange(0), default=3, show_default=True, help="How many fake nodes.")
 @_shape_options
+@kubernetes_option
 @click.option("--audit", is_flag=True, help="Keep an audit log: writes to pods, requests of Penstock's webhook.")
 @click.option("--feature-gates", "gates", multiple=True, metavar="GATE=BOOL[,...]", help="For all components.")
 @click.option("--runtime-config", "runtime", multiple=True, metavar="API=BOOL[,...]", help="APIs of the apiserver.")
@@ -98,6 +101,7 @@ def build() -> None:
 def up(
     name: str,
     nodes: int,
+    kubernetes: str,
     gates: tuple[str, ...],
     runtime: tuple[str, ...],
     flags: tuple[str, ...],
@@ -112,11 +116,12 @@ def up(
     \b
     Example:
       penstock sandbox up --nodes 20 --cpu 32 --memory 256Gi --label tier=spot --taint spot=true:NoSchedule
-      penstock sandbox up --name gang --feature-gates GenericWorkload=true,GangScheduling=true \\
-          --runtime-config scheduling.k8s.io/v1alpha2=true
+      penstock sandbox up --name g --feature-gates GenericWorkload=true --runtime-config scheduling.k8s.io/v1beta1=true
+      penstock sandbox up --name older --kubernetes 1.36.3
     """
     spec = Spec(
         name=name,
+        kubernetes=kubernetes,
         audit=audit,
         feature_gates=_pairs("--feature-gates", _split(gates)),
         runtime_config=_pairs("--runtime-config", _split(runtime)),
@@ -131,7 +136,7 @@ def up(
             _tell_nodes(name, nodes)
         return 0
     # before any event loop runs, so that Ctrl-C ends a build at once
-    binaries.ensure()
+    binaries.ensure(kubernetes=kubernetes)
     return asyncio.run(_run_up(spec, shapes, foreground=foreground))
 
 
@@ -181,8 +186,7 @@ def _is_up(spec: Spec) -> bool:
     if state is None or not life.is_up(state):
         return False
     running = load_spec(layout)
-    asked = (spec.audit, spec.feature_gates, spec.runtime_config, spec.apiserver_flags)
-    if asked != (running.audit, running.feature_gates, running.runtime_config, running.apiserver_flags):
+    if spec != msgspec.structs.replace(running, binaries=spec.binaries):
         again = f"run `penstock sandbox down{_option(spec.name)}` first, or choose another --name"
         raise SandboxError(f"sandbox {spec.name!r} is up with other settings; {again}")
     click.echo(f"sandbox {spec.name!r} is already up at {state.url}; nothing changed")

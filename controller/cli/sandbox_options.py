@@ -10,6 +10,7 @@ import click
 
 from controller.sandbox import SandboxError
 from controller.sandbox.spec import check_name
+from controller.sandbox.versions import DEFAULT, VERSIONS
 
 DEFAULT_NAME = "default"
 
@@ -28,6 +29,16 @@ def told_as_usage() -> Iterator[None]:
 def name_option(text: str) -> Callable[[F], F]:
     """Add --name; `text` is what its help says."""
     return click.option("--name", default=DEFAULT_NAME, show_default=True, metavar="NAME", callback=_checked, help=text)
+
+
+kubernetes_option = click.option(
+    "--kubernetes",
+    type=click.Choice(VERSIONS),
+    default=DEFAULT,
+    show_default=True,
+    metavar="VERSION",
+    help=f"Which Kubernetes: {' or '.join(VERSIONS)}.",
+)
 
 
 def _checked(_: click.Context, __: click.Parameter, name: str) -> str:

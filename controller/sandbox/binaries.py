@@ -15,20 +15,12 @@ from controller.sandbox import gobuild, toolchain
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
+from controller.sandbox.versions import DEFAULT, KWOK, check_version
 
-KUBERNETES = "v1.36.3"
-KWOK = "v0.8.0"
 ASSETS = "KUBEBUILDER_ASSETS"
 
 _MODULES = Path(__file__).parent / "gomod"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
-_STAMP = {
-    "gitVersion": KUBERNETES,
-    "gitMajor": KUBERNETES[1:].split(".")[0],
-    "gitMinor": KUBERNETES[1:].split(".")[1],
-    "gitTreeState": "clean",
-    "gitCommit": KUBERNETES,
-}
 _NEEDED_OF_ASSETS = ("etcd", "kube-apiserver")
 """What setup-envtest installs; a folder without these is not what the variable is for."""
 
@@ -36,30 +28,31 @@ _NEEDED_OF_ASSETS = ("etcd", "kube-apiserver")
 @dataclass(frozen=True, slots=True)
 class _Program:
     name: str
-    module: str
     package: str
     stamped: bool = False
+    """Whether it says its version, which the linker writes into it."""
 
 
+_KWOK = "kwok"
 _PROGRAMS = (
-    _Program("etcd", "controlplane", "go.etcd.io/etcd/server/v3"),
-    _Program("kube-apiserver", "controlplane", "k8s.io/kubernetes/cmd/kube-apiserver", stamped=True),
-    _Program("kube-controller-manager", "controlplane", "k8s.io/kubernetes/cmd/kube-controller-manager", stamped=True),
-    _Program("kube-scheduler", "controlplane", "k8s.io/kubernetes/cmd/kube-scheduler", stamped=True),
-    _Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+    _Program("etcd", "go.etcd.io/etcd/server/v3"),
+    _Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", stamped=True),
+    _Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", stamped=True),
+    _Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", stamped=True),
+    _Program(_KWOK, "sigs.k8s.io/kwok/cmd/kwok"),
 )
 
 
-def ensure(progress: Progress | None = None) -> dict[str, str]:
-    """Return the path of every program, building what is missing; a full build takes minutes.
+def ensure(progress: Progress | None = None, *, kubernetes: str = DEFAULT) -> dict[str, str]:
+    """Return the path of every program of this version, building what is missing; a full build takes minutes.
 
     Raises SandboxError when something is missing and cannot be built.
     """
     found = _from_assets(os.environ.get(ASSETS, ""))
-    cache = cache_folder() / _version_key()
+    cache = cache_folder() / _version_key(check_version(kubernetes))
     wanted = [program for program in _PROGRAMS if program.name not in found]
     if _missing(cache, wanted):
-        _build(cache, wanted, progress or Progress())
+        _build(cache, wanted, kubernetes, progress or Progress())
     return {program.name: found.get(program.name) or str(cache / program.name) for program in _PROGRAMS}
 
 
@@ -80,33 +73,46 @@ def _runnable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _version_key() -> str:
-    """A new key for every change of what would be built."""
-    digest = hashlib.sha256(repr((_PROGRAMS, sorted(_STAMP.items()))).encode())
-    for path in sorted(_MODULES.glob("*/go.*")):
-        digest.update(path.read_bytes())
+def module(program: str, kubernetes: str) -> Path:
+    """Return the folder of the Go module that a program is built from."""
+    return _MODULES / (_KWOK if program == _KWOK else f"kubernetes-{kubernetes}")
+
+
+def _version_key(kubernetes: str) -> str:
+    """A new key for every change of what would be built; one for each version, so that they lie side by side."""
+    digest = hashlib.sha256(repr((_PROGRAMS, _stamp(kubernetes))).encode())
+    for folder in sorted({module(program.name, kubernetes) for program in _PROGRAMS}):
+        for path in sorted(folder.glob("go.*")):
+            digest.update(path.read_bytes())
     system = f"{platform.system()}-{platform.machine()}".lower()
-    return f"kubernetes-{KUBERNETES}-kwok-{KWOK}-{system}-{digest.hexdigest()[:8]}"
+    return f"kubernetes-v{kubernetes}-kwok-v{KWOK}-{system}-{digest.hexdigest()[:8]}"
+
+
+def _stamp(kubernetes: str) -> list[str]:
+    """What the linker writes into a program that says its version."""
+    major, minor, _ = kubernetes.split(".")
+    stamp = {"gitVersion": f"v{kubernetes}", "gitMajor": major, "gitMinor": minor}
+    stamp |= {"gitTreeState": "clean", "gitCommit": f"v{kubernetes}"}
+    return [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in stamp.items()]
 
 
 def _missing(cache: Path, wanted: list[_Program]) -> list[_Program]:
     return [program for program in wanted if not _runnable(cache / program.name)]
 
 
-def _build(cache: Path, wanted: list[_Program], progress: Progress) -> None:
+def _build(cache: Path, wanted: list[_Program], kubernetes: str, progress: Progress) -> None:
     with gobuild.one_builder(cache, progress):
         # another builder may have finished while we waited for the lock
         missing = _missing(cache, wanted)
         go = toolchain.go(cache.parent, progress) if missing else Path()
         for number, program in enumerate(missing, start=1):
-            stamp = [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in _STAMP.items()] if program.stamped else []
             gobuild.build(
                 go,
-                _MODULES / program.module,
+                module(program.name, kubernetes),
                 program.package,
                 cache / program.name,
                 progress=progress,
-                flags=stamp,
+                flags=_stamp(kubernetes) if program.stamped else [],
                 count=f" ({number} of {len(missing)})",
                 remedy="check the network and GOPROXY, or set KUBEBUILDER_ASSETS to a folder with all programs",
             )

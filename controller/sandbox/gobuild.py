@@ -48,18 +48,20 @@ def build(
     target: Path,
     *,
     progress: Progress,
+    modfile: str = "go.mod",
     flags: Sequence[str] = (),
     count: str = "",
     remedy: str = "check the network and GOPROXY",
 ) -> None:
     """Build `package` of the module in folder `module` beside `target`, and move it there when it is whole.
 
-    `flags` are the linker's, `count` is shown behind the name. Raises SandboxError with the log's last line.
+    `modfile`: which file of that folder says the versions. `flags` are the linker's, `count` is shown behind the name.
+    Raises SandboxError with the log's last line.
     """
     draft = target.with_name(f"{_DRAFT}{target.name}")
     draft.mkdir()
     log = target.with_name(f"{target.name}.build.log")
-    arguments = [str(go), "build", "-trimpath", "-ldflags", " ".join(["-s", "-w", *flags])]
+    arguments = [str(go), "build", "-trimpath", f"-modfile={modfile}", "-ldflags", " ".join(["-s", "-w", *flags])]
     arguments += ["-o", str(draft / target.name), package]
     # CGO off: no C compiler is needed, and the programs run on any machine of this system
     settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}

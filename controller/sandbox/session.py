@@ -18,6 +18,7 @@ from controller.sandbox.files import write_private
 from controller.sandbox.layout import Layout
 from controller.sandbox.nodes import NodeShape
 from controller.sandbox.spec import Spec, State, check_spec
+from controller.sandbox.versions import DEFAULT
 from controller.telemetry.authority import KeyPair
 
 _TOKEN_SECONDS = 24 * 3600
@@ -38,6 +39,7 @@ class Sandbox:
         cls,
         *,
         name: str | None = None,
+        kubernetes: str = DEFAULT,
         node_shapes: Sequence[NodeShape] = (),
         audit: bool = False,
         feature_gates: Mapping[str, bool] | None = None,
@@ -50,6 +52,7 @@ class Sandbox:
         """
         sandbox = await cls.launch(
             name=name,
+            kubernetes=kubernetes,
             node_shapes=node_shapes,
             audit=audit,
             feature_gates=feature_gates,
@@ -66,6 +69,7 @@ class Sandbox:
         cls,
         *,
         name: str | None = None,
+        kubernetes: str = DEFAULT,
         node_shapes: Sequence[NodeShape] = (),
         audit: bool = False,
         feature_gates: Mapping[str, bool] | None = None,
@@ -75,6 +79,7 @@ class Sandbox:
         """As `start`, for a caller who promises to `stop` it; it still dies with this process."""
         spec = Spec(
             name=name or f"session-{secrets.token_hex(4)}",
+            kubernetes=kubernetes,
             audit=audit,
             feature_gates=_flags(feature_gates),
             runtime_config=_flags(runtime_config),
@@ -88,7 +93,7 @@ class Sandbox:
     @classmethod
     async def create(cls, spec: Spec, node_shapes: Sequence[NodeShape], *, tied: bool) -> Sandbox:
         """Start what `spec` says, with nodes; an untied one outlives this process."""
-        found = await asyncio.to_thread(binaries.ensure)
+        found = await asyncio.to_thread(binaries.ensure, kubernetes=spec.kubernetes)
         running, state = await launch.start(spec, binaries=found, tied=tied)
         sandbox = cls(running.layout, state, running)
         try:

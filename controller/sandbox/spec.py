@@ -15,6 +15,7 @@ from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import write_private
 from controller.sandbox.layout import Layout, sandboxes_folder
 from controller.sandbox.process import ProcessId
+from controller.sandbox.versions import DEFAULT, check_version
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 _FEATURE = re.compile(r"[A-Za-z0-9:]+")
@@ -26,6 +27,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for. The three maps go to the components' flags as they are."""
 
     name: str
+    kubernetes: str = DEFAULT
     binaries: dict[str, str] = {}
     audit: bool = False
     feature_gates: dict[str, str] = {}
@@ -72,8 +74,9 @@ def check_name(name: str) -> str:
 
 
 def check_spec(spec: Spec) -> Spec:
-    """Return `spec` when its flags can be written on a command line; else raise SandboxError."""
+    """Return `spec` when its version is known and its flags fit on a command line; else raise SandboxError."""
     check_name(spec.name)
+    check_version(spec.kubernetes)
     for text, names, pattern in (
         ("feature gate", spec.feature_gates, _FEATURE),
         ("runtime config", spec.runtime_config, _GROUP_VERSION),

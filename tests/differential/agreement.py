@@ -10,6 +10,7 @@ import orjson
 
 from controller.core import job_update, pod_update
 from tests.differential.oracle import Json, Oracle, Pair, Unjudged, Verdict
+from tests.support.kubernetes import MINOR
 
 _ROUND = 400
 """So many smaller pairs are tried at a time."""
@@ -17,10 +18,10 @@ _ROUND = 400
 Path = tuple[str | int, ...]
 
 
-def our_verdict(old: Json, new: Json) -> Verdict:
-    """May_change's violations in the oracle's form: that of pods, or that of Jobs."""
+def our_verdict(old: Json, new: Json, *, minor: int = MINOR) -> Verdict:
+    """May_change's violations in the oracle's form, of the Kubernetes that the tests run on: of pods, or of Jobs."""
     may_change = job_update.may_change if old.get("kind") == "Job" else pod_update.may_change
-    return tuple(sorted({(violation.path, violation.cause.value) for violation in may_change(old, new)}))
+    return tuple(sorted({(violation.path, violation.cause.value) for violation in may_change(old, new, minor=minor)}))
 
 
 def disagreements(oracle: Oracle, pairs: Sequence[Pair]) -> list[Pair]:

@@ -19,7 +19,7 @@ import click
 from controller.sandbox import toolchain
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
-from tests.differential.oracle import MODULE
+from tests.differential.oracle import MODULE, modfile
 
 _COUNTED: Final = ".,k8s.io/kubernetes/pkg/apis/core/validation,k8s.io/apimachinery/pkg/api/validation"
 _SETTINGS: Final = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
@@ -43,7 +43,8 @@ def measured() -> Iterator[tuple[Path, dict[str, str]]]:
         go = toolchain.go(cache_folder(), progress)
         program, counts = folder / "oracle", folder / "counts"
         counts.mkdir()
-        build = [str(go), "build", "-trimpath", "-cover", f"-coverpkg={_COUNTED}", "-o", str(program), "."]
+        build = [str(go), "build", "-trimpath", f"-modfile={modfile()}", "-cover", f"-coverpkg={_COUNTED}", "-o"]
+        build += [str(program), "."]
         environment = {**os.environ, **_SETTINGS}
         log = folder / "build.log"
         if progress.run("building the oracle with counters", build, log=log, environment=environment, folder=MODULE):

@@ -1,4 +1,7 @@
-"""The program in `oracle/`: what the validation of Kubernetes itself says to an update of a pod."""
+"""The program in `oracle/`: what the validation of Kubernetes itself says to an update of a pod.
+
+`go.mod` there is of the Kubernetes that a sandbox runs by default, `kubernetes-<version>.mod` of another.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ import orjson
 from controller.sandbox import gobuild, toolchain
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
+from controller.sandbox.versions import DEFAULT
+from tests.support.kubernetes import VERSION
 
 Json = dict[str, Any]
 Pair = tuple[Json, Json]
@@ -32,16 +37,23 @@ class Unjudged(str):
     __slots__ = ()
 
 
-def ensure() -> Path:
+def modfile(kubernetes: str = VERSION) -> str:
+    """Name of the file that says which modules a version of Kubernetes needs."""
+    return "go.mod" if kubernetes == DEFAULT else f"kubernetes-{kubernetes}.mod"
+
+
+def ensure(kubernetes: str = VERSION) -> Path:
     """The program, built if this version of it never was; that takes seconds beside the sandbox's programs."""
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(MODULE.iterdir()))).hexdigest()[:8]
-    folder = cache_folder() / f"oracle-{platform.system()}-{platform.machine()}-{digest}".lower()
+    system = f"{platform.system()}-{platform.machine()}".lower()
+    folder = cache_folder() / f"oracle-{kubernetes}-{system}-{digest}"
     program = folder / "pod-update-oracle"
     if not program.exists():
         progress = Progress()
         with gobuild.one_builder(folder, progress):
             if not program.exists():
-                gobuild.build(toolchain.go(folder.parent, progress), MODULE, ".", program, progress=progress)
+                go = toolchain.go(folder.parent, progress)
+                gobuild.build(go, MODULE, ".", program, progress=progress, modfile=modfile(kubernetes))
     return program
 
 

@@ -40,6 +40,25 @@ def test_each_violation_of_a_job_says_something_of_its_own() -> None:
             assert "\n" not in violation.text
 
 
+def test_what_is_legal_in_the_older_is_legal_in_the_newer() -> None:
+    found = [[not may_change(old, new, minor=minor) for minor in (36, 37)] for old, new in job_pairs(Random(4), 5000)]  # noqa: S311
+    assert [False, True] in found
+    assert [True, False] not in found
+
+
+def test_only_the_older_keeps_generated_labels_in_a_template() -> None:
+    old = stored_job(Random(3))  # noqa: S311
+    template = old["spec"]["template"]
+    labels = {key: value for key, value in template["metadata"]["labels"].items() if key != "job-name"}
+    new = {**old, "spec": {**old["spec"], "template": {**template, "metadata": {"labels": labels}}}}
+    old["status"], old["spec"]["suspend"] = {}, True
+    new["spec"]["suspend"] = True
+    assert [violation.path for violation in may_change(old, new, minor=36)] == [
+        "spec.template.metadata.labels[job-name]"
+    ]
+    assert may_change(old, new, minor=37) == ()
+
+
 SUSPENDED = {"conditions": [{"type": "Suspended", "status": "True"}]}
 BEGUN = {"startTime": "2026-03-01T08:00:00Z"}
 

@@ -13,6 +13,7 @@ from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import Team
 
 
@@ -22,7 +23,7 @@ def sandbox() -> Iterator[Sandbox]:
 
     Started outside any test's event loop, since it outlives them all.
     """
-    started = asyncio.run(Sandbox.launch(audit=True))
+    started = asyncio.run(Sandbox.launch(kubernetes=VERSION, audit=True))
     yield started
     asyncio.run(started.stop())
 

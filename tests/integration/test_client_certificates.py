@@ -15,6 +15,7 @@ from controller.sandbox import Sandbox
 from controller.sandbox.installation import installed
 from controller.telemetry.authority import Authority
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import Json, Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -55,7 +56,7 @@ class Clients:
 async def a_team(clients: Clients, flags: dict[str, str], name: str) -> AsyncIterator[Team]:
     arguments = ("--client-ca-file", str(clients.ca), "--client-name", name)
     async with (
-        Sandbox.start(apiserver_flags=flags) as sandbox,
+        Sandbox.start(kubernetes=VERSION, apiserver_flags=flags) as sandbox,
         installed(sandbox, webhook_arguments=arguments),
         sandbox.client() as client,
     ):

@@ -29,6 +29,7 @@ from controller.sandbox.installation import installed
 from controller.sandbox.shipped import manifests
 from tests.support.api_objects import cluster_queue
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.sandbox import Answer, CommandLine
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(420)]
@@ -63,7 +64,7 @@ def cluster() -> Iterator[Sandbox]:
 
 
 async def _launch() -> Sandbox:
-    return await Sandbox.launch(node_shapes=[NodeShape(count=3)])
+    return await Sandbox.launch(kubernetes=VERSION, node_shapes=[NodeShape(count=3)])
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
 from controller.sandbox.spec import Phase, Spec, load_state, save_spec
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.sandbox import CommandLine
 
 pytestmark = pytest.mark.integration
@@ -158,7 +159,7 @@ def planned(name: str) -> Layout:
     """Folder of a sandbox that a supervisor can start."""
     layout = Layout.of(name)
     layout.logs.mkdir(parents=True)
-    save_spec(layout, Spec(name=name, binaries=binaries.ensure()))
+    save_spec(layout, Spec(name=name, kubernetes=VERSION, binaries=binaries.ensure(kubernetes=VERSION)))
     return layout
 
 
@@ -193,7 +194,7 @@ async def test_pod_groups_of_kubernetes_can_be_switched_on(tmp_path: Path, monke
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     gates = {"GenericWorkload": True, "GangScheduling": True}
     async with Sandbox.start(
-        name="gang", feature_gates=gates, runtime_config={"scheduling.k8s.io/v1alpha2": True}
+        kubernetes=VERSION, name="gang", feature_gates=gates, runtime_config={"scheduling.k8s.io/v1alpha2": True}
     ) as sandbox:
         assert sandbox.folder == Layout.of("gang").folder
         async with sandbox.client() as client:

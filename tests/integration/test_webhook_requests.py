@@ -13,6 +13,7 @@ from controller.sandbox import Sandbox
 from controller.sandbox.installation import installed
 from tests.support.accounts import AccountTeam
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import TEAM_LABEL, Json
 
 pytestmark = pytest.mark.integration
@@ -29,7 +30,7 @@ PODS = 20
 async def team() -> AsyncIterator[AccountTeam]:
     """A team of a cluster with a policy of every system, which all give its pods something."""
     async with (
-        Sandbox.start(audit=True) as sandbox,
+        Sandbox.start(kubernetes=VERSION, audit=True) as sandbox,
         installed(sandbox, components=COMPONENTS, webhook_arguments=ARGUMENTS),
         sandbox.client() as client,
     ):

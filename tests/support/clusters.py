@@ -16,6 +16,7 @@ from controller.sandbox import Sandbox
 from controller.sandbox.aggregation import is_aggregated
 from controller.sandbox.installation import Installation, aggregate, installed
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 
@@ -41,7 +42,7 @@ def a_cluster(
     told; `before`: what is made before Penstock comes; the rest is for `installed`.
     """
     with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(audit=True, **(launch or {})))
+        sandbox = runner.run(Sandbox.launch(kubernetes=VERSION, audit=True, **(launch or {})))
         try:
             if before is not None:
                 runner.run(_done(before, sandbox))

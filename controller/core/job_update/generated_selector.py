@@ -16,22 +16,22 @@ _LEGACY: Final = {"controller-uid": "uid", "job-name": "name"}
 _PREFIXED: Final = {"batch.kubernetes.io/controller-uid": "uid", "batch.kubernetes.io/job-name": "name"}
 
 
-def violations(old: Json, new: Json) -> Iterator[Violation]:
-    """Return what is wrong with the labels of the template beside the selector and the identity of the Job."""
-    spec, metadata = new.get("spec") or {}, new.get("metadata") or {}
-    selector = spec.get("selector")
+def violations(new: Json) -> Iterator[Violation]:
+    """Return what is wrong with the labels of the template beside the selector."""
+    selector, labels = (new.get("spec") or {}).get("selector"), _labels(new)
     if selector is None:
         yield invalid("spec.selector", "is gone; it was generated when the Job was created", Cause.REQUIRED)
         yield invalid("spec.template.metadata.labels", "match no selector, since there is none")
-        return
-    labels = _labels(new)
-    if not spec.get("manualSelector"):
-        yield from _generated(labels, metadata, old, selector)
-    if not _matches(selector, labels):
+    elif not _matches(selector, labels):
         yield invalid("spec.template.metadata.labels", f"are {shown(labels)}, which the selector does not match")
 
 
-def _generated(labels: Mapping[str, str], metadata: Json, old: Json, selector: Json) -> Iterator[Violation]:
+def of_creation(old: Json, new: Json) -> Iterator[Violation]:
+    """Return what is wrong with selector and labels beside the identity of the Job."""
+    spec, metadata, labels = new.get("spec") or {}, new.get("metadata") or {}, _labels(new)
+    selector = spec.get("selector")
+    if selector is None or spec.get("manualSelector"):
+        return
     # what the apiserver puts back when it is missing
     identity = {
         "uid": metadata.get("uid") or (old.get("metadata") or {}).get("uid") or "",

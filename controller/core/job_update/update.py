@@ -12,8 +12,9 @@ from typing import Any, Final
 from controller.core.job_update import generated_selector, spec_validity, template
 from controller.core.pod_update import metadata, pod_annotations
 from controller.core.pod_update.equality import Json, same_field
-from controller.core.pod_update.violation import Cause, Rule, Violation, shown
+from controller.core.pod_update.violation import NEWEST, Cause, Rule, Violation, invalid, shown
 
+_ONLY_WHAT_CHANGES: Final = 37
 _IMMUTABLE: Final = (
     "selector",
     "completionMode",
@@ -24,8 +25,12 @@ _IMMUTABLE: Final = (
 )
 
 
-def may_change(old: Json, new: Json) -> tuple[Violation, ...]:
+def may_change(old: Json, new: Json, *, minor: int = NEWEST) -> tuple[Violation, ...]:
     """Return what the apiserver would refuse in an update of Job `old` to `new`; nothing when it is legal.
+
+    `minor` is that of the Kubernetes that speaks, 36 or 37. Until 1.36 an update has to pass the checks of a creation
+    too: the labels that the apiserver generated in the template, its selector, and `generateName`. So what is legal in
+    1.36 is legal in 1.37, and who has to do with both keeps to 36.
 
     Both are Jobs as the apiserver writes them, with its defaults: `old` as stored, with its status, `new` as sent and
     after mutating admission. The verdict is the apiserver's for every `new`, provided that it would take `old` again,
@@ -33,12 +38,27 @@ def may_change(old: Json, new: Json) -> tuple[Violation, ...]:
     scheduling directive, metadata, or well formed.
     """
     before, after = old.get("spec") or {}, new.get("spec") or {}
-    found = [*metadata.of_object(old, new), *_annotations(old, new), *generated_selector.violations(old, new)]
+    found = [*metadata.of_object(old, new, minor=minor), *_annotations(old, new)]
+    found += _as_created(old, new) if minor < _ONLY_WHAT_CHANGES else _prefix(new)
+    found += generated_selector.violations(new)
     found += spec_validity.violations(new)
     found += _completions(before, after)
     found += template.violations(old, before, after)
     found += [_stays(name, before, after) for name in _IMMUTABLE if _differs(name, before, after)]
     return tuple(dict.fromkeys(found))
+
+
+def _as_created(old: Json, new: Json) -> Iterator[Violation]:
+    """What `ValidateJob` finds beside what an update is asked for."""
+    yield from metadata.generated_name(new)
+    yield from generated_selector.of_creation(old, new)
+
+
+def _prefix(new: Json) -> Iterator[Violation]:
+    """Mirrors `IsValidPathSegmentPrefix`."""
+    prefix = (new.get("metadata") or {}).get("generateName") or ""
+    if "/" in prefix or "%" in prefix:
+        yield invalid("metadata.generateName", f"is {shown(prefix)}; must not contain / or %")
 
 
 def _annotations(old: Json, new: Json) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""What the apiserver of Kubernetes 1.36 allows when a pod is updated, as pure functions on plain JSON.
+"""What the apiserver of Kubernetes 1.36 or 1.37 allows when a pod is updated, as pure functions on plain JSON.
 
 For whom: a release patch that must never be refused, and people who ask what may still be changed on a queued pod.
 Each rule is a function that names the function of Kubernetes it mirrors; tests/differential holds all of them to the

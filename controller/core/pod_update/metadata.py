@@ -23,24 +23,30 @@ from controller.core.pod_update import pod_annotations
 from controller.core.pod_update.equality import Json
 from controller.core.pod_update.violation import Cause, Rule, Violation, invalid, shown
 
+_OWNERS_BY_INDEX: Final = 37
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 
 
-def violations(old: Json, new: Json, *, is_same_spec: bool) -> Iterator[Violation]:
+def violations(old: Json, new: Json, *, is_same_spec: bool, minor: int) -> Iterator[Violation]:
     """Return what the apiserver would refuse in the metadata of an update of a pod."""
-    yield from of_object(old, new)
+    yield from of_object(old, new, minor=minor)
+    yield from generated_name(new)
     yield from pod_annotations.violations(old, new, is_same_spec=is_same_spec)
 
 
-def of_object(old: Json, new: Json) -> Iterator[Violation]:
-    """Return what it would refuse in the metadata of any object with a namespace, its annotations apart."""
+def of_object(old: Json, new: Json, *, minor: int) -> Iterator[Violation]:
+    """Return what it would refuse in the metadata of any object with a namespace.
+
+    Not looked at: its annotations, and `generateName`, for which kinds have rules of their own.
+    """
     before, after = old.get("metadata") or {}, new.get("metadata") or {}
     yield from _identity(before, after)
     yield from _names(after)
     if (after.get("labels") or {}) != (before.get("labels") or {}):
         yield from labels("metadata.labels", after.get("labels") or {})
     if (after.get("ownerReferences") or []) != (before.get("ownerReferences") or []):
-        yield from _owners(after.get("ownerReferences") or [])
+        owners = after.get("ownerReferences") or []
+        yield from _owners(owners, is_indexed=minor >= _OWNERS_BY_INDEX)
     if (after.get("finalizers") or []) != (before.get("finalizers") or []):
         yield from _finalizers(before, after)
 
@@ -64,10 +70,14 @@ def _immutable(name: str, was: Any, now: Any) -> Iterator[Violation]:
         yield Violation(f"metadata.{name}", Cause.INVALID, Rule.IDENTITY_STAYS, text)
 
 
-def _names(new: Json) -> Iterator[Violation]:
-    prefix = new.get("generateName") or ""
+def generated_name(new: Json) -> Iterator[Violation]:
+    """Return the fault of a prefix for names, where it has to be the beginning of one."""
+    prefix = (new.get("metadata") or {}).get("generateName") or ""
     if prefix and not is_dns_subdomain(_masked(prefix)):
         yield invalid("metadata.generateName", f"is {shown(prefix)}; must be the beginning of a pod's name")
+
+
+def _names(new: Json) -> Iterator[Violation]:
     for name, holds, form in (
         ("name", is_dns_subdomain, DNS_SUBDOMAIN_FORM),
         ("namespace", is_dns_label, DNS_LABEL_FORM),
@@ -93,19 +103,20 @@ def labels(path: str, held: Json) -> Iterator[Violation]:
             yield invalid(path, f"{key} is {shown(value)}; must be {LABEL_VALUE_FORM}")
 
 
-def _owners(owners: list[Json]) -> Iterator[Violation]:
-    """Mirrors `ValidateOwnerReferences`, whose paths do not say which owner it is."""
-    path = "metadata.ownerReferences"
+def _owners(owners: list[Json], *, is_indexed: bool) -> Iterator[Violation]:
+    """Mirrors `ValidateOwnerReferences`. Its paths say which owner it is, and that a field is missing, since 1.37."""
+    path, missing = "metadata.ownerReferences", Cause.REQUIRED if is_indexed else Cause.INVALID
     for index, owner in enumerate(owners):
+        of_it = f"{path}[{index}]" if is_indexed else path
         version = owner.get("apiVersion") or ""
         for name in ("kind", "name", "uid"):
             if not owner.get(name):
-                yield invalid(f"{path}.{name}", f"of owner {index} is empty; an owner needs it")
+                yield invalid(f"{of_it}.{name}", f"of owner {index} is empty; an owner needs it", missing)
         if version.count("/") > 1 or version.endswith("/") or not version:
             text = f"of owner {index} is {shown(version)}; must be <group>/<version> or <version>"
-            yield invalid(f"{path}.apiVersion", text)
+            yield invalid(f"{of_it}.apiVersion", text, Cause.INVALID if version else missing)
         if (version.removeprefix("/"), owner.get("kind")) == ("v1", "Event"):
-            yield invalid(path, f"owner {index} is an Event, which cannot own anything")
+            yield invalid(of_it, f"owner {index} is an Event, which cannot own anything")
     controllers = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         yield invalid(path, f"has the controllers {', '.join(controllers)}; only one owner can be the controller")

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from controller.core.pod_update import containers, metadata, scheduling, spec_validity
 from controller.core.pod_update.equality import Json
 from controller.core.pod_update.rest_of_spec import rest_of_spec
-from controller.core.pod_update.violation import Violation
+from controller.core.pod_update.violation import NEWEST, Violation
 
 
-def may_change(old: Json, new: Json) -> tuple[Violation, ...]:
+def may_change(old: Json, new: Json, *, minor: int = NEWEST) -> tuple[Violation, ...]:
     """Return what the apiserver would refuse in an update of pod `old` to `new`; nothing when it is legal.
+
+    `minor` is that of the Kubernetes that speaks, 36 or 37. What is legal is the same in both; only the paths and
+    causes of faults in ownerReferences differ.
 
     Both are pods as the apiserver writes them, with its defaults: `old` as stored, `new` as sent and after mutating
     admission. The verdict is the apiserver's for every `new`, provided that it would take `old` again, unchanged, and
@@ -27,7 +30,7 @@ def may_change(old: Json, new: Json) -> tuple[Violation, ...]:
     """
     before, after = old.get("spec") or {}, new.get("spec") or {}
     is_same_spec = before is after or before == after
-    found = [*metadata.violations(old, new, is_same_spec=is_same_spec)]
+    found = [*metadata.violations(old, new, is_same_spec=is_same_spec, minor=minor)]
     if not is_same_spec:
         found += spec_validity.violations(before, after)
         found += _mutations(before, after)

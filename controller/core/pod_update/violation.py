@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+NEWEST: Final = 37
+"""The minor version of Kubernetes whose rules are meant where nobody says which. What else is known: 36."""
+
 _LONGEST_VALUE: Final = 120
 
 

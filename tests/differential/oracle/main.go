@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +51,10 @@ func main() {
 		return
 	}
 	// it would write a line for every fault that two of the functions find
-	klog.LogToStderr(false)
+	logging := flag.NewFlagSet("logging", flag.PanicOnError)
+	klog.InitFlags(logging)
+	logging.Set("logtostderr", "false")
+	logging.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
 	// many short-lived objects, and memory to spare
 	debug.SetGCPercent(400)
@@ -131,6 +135,17 @@ func strategy(of runtime.Object) (rest.RESTUpdateStrategy, error) {
 	return nil, fmt.Errorf("%T is neither a pod nor a Job", of)
 }
 
+// requestInfo is that of a PUT of the object.
+func requestInfo(of object) *request.RequestInfo {
+	info := &request.RequestInfo{
+		IsResourceRequest: true, Verb: "update", APIVersion: "v1", Resource: "pods", Namespace: of.GetNamespace(), Name: of.GetName(),
+	}
+	if _, isJob := of.(*batch.Job); isJob {
+		info.APIGroup, info.Resource = batch.GroupName, "jobs"
+	}
+	return info
+}
+
 // update answers what the apiserver would: nothing, or what it refuses.
 func update(new, old object) (found [][2]string, err error) {
 	// as the apiserver does, where a rule of its own fails
@@ -149,6 +164,8 @@ func update(new, old object) (found [][2]string, err error) {
 	}
 	// a request of the new object's namespace: that it is the old one's is for the validation to say
 	ctx := request.WithNamespace(context.Background(), new.GetNamespace())
+	// declarative validation reads the version of the rules from the request
+	ctx = request.WithRequestInfo(ctx, requestInfo(new))
 	found = [][2]string{}
 	err = rest.BeforeUpdate(by, ctx, new, old)
 	if err == nil {

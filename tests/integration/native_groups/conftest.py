@@ -1,4 +1,4 @@
-"""Penstock on a control plane that serves PodGroups: Kubernetes' own gangs, an alpha feature of 1.36."""
+"""Penstock on a control plane that serves PodGroups: Kubernetes' own gangs, beta and off by default in 1.37."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import pytest
 
 from controller.sandbox import Sandbox
 from tests.support.clusters import a_cluster
+from tests.support.kubernetes import MINOR
 from tests.support.team import Team
 
-VERSION = "scheduling.k8s.io/v1alpha2"
+IS_BETA = MINOR >= 37
+SERVED = f"scheduling.k8s.io/{'v1beta1' if IS_BETA else 'v1alpha2'}"
+GATES = {"GenericWorkload": True} if IS_BETA else {"GenericWorkload": True, "GangScheduling": True}
 
 
 @pytest.fixture(scope="package")
 def grouping() -> Iterator[Sandbox]:
     """The folder's cluster with the feature on, and Penstock in it."""
-    gates = {"GenericWorkload": True, "GangScheduling": True}
-    with a_cluster(launch={"feature_gates": gates, "runtime_config": {VERSION: True}}) as cluster:
+    with a_cluster(launch={"feature_gates": GATES, "runtime_config": {SERVED: True}}) as cluster:
         yield cluster.sandbox
 
 

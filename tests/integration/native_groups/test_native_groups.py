@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.native_groups.conftest import VERSION
+from tests.integration.native_groups.conftest import SERVED
 from tests.support.command import penstock
 from tests.support.team import Team, is_gated
 
@@ -17,7 +17,7 @@ MEMBER = {"schedulingGroup": {"podGroupName": "train"}}
 
 
 async def pod_group(team: Team, policy: dict[str, Any]) -> None:
-    path = f"/apis/{VERSION}/namespaces/{team.namespace}/podgroups"
+    path = f"/apis/{SERVED}/namespaces/{team.namespace}/podgroups"
     await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy}})
 
 

@@ -20,6 +20,7 @@ from controller.sandbox.programs import Program
 from tests.integration.pod_policies.conftest import WIDE, PolicyTeam
 from tests.support.api_objects import node_terms, requirement
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import OURS
 
 pytestmark = pytest.mark.integration
@@ -101,7 +102,7 @@ async def test_a_policy_from_before_a_rule_says_that_it_is_faulty(team: PolicyTe
 def without_policies() -> Iterator[Sandbox]:
     """A cluster with the CRDs of queues alone."""
     with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch())
+        sandbox = runner.run(Sandbox.launch(kubernetes=VERSION))
         try:
             runner.run(_queues_alone(sandbox))
             yield sandbox

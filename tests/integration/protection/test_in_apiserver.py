@@ -13,6 +13,7 @@ from tests.integration.protection.conftest import Protected
 from tests.integration.protection.people import Field
 from tests.integration.protection.table import Start, Update, Who
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import Json, Team
 
 pytestmark = pytest.mark.integration
@@ -80,7 +81,7 @@ async def test_a_pod_queued_by_a_later_policy_is_gated_too(team: Team, client: C
 
 async def test_a_component_starts_the_webhook_not_for_the_gate() -> None:
     async with (
-        Sandbox.start() as sandbox,
+        Sandbox.start(kubernetes=VERSION) as sandbox,
         installed(
             sandbox,
             gate=Gate.POLICIES,

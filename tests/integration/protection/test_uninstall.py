@@ -20,6 +20,7 @@ from controller.sandbox.installation import Gate, Installation, installed
 from tests.support import renderer
 from tests.support.documented import ROOT, Shell, commands
 from tests.support.eventually import eventually
+from tests.support.kubernetes import VERSION
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -55,7 +56,7 @@ def by_kustomize(gate: Gate) -> list[Json]:
 def bare() -> Iterator[Sandbox]:
     """A control plane in which Penstock comes and goes."""
     with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch())
+        sandbox = runner.run(Sandbox.launch(kubernetes=VERSION))
         yield sandbox
         runner.run(sandbox.stop())
 

@@ -126,6 +126,8 @@ def test_up_on_one_that_is_up_tells_of_another_number_of_nodes(
         (["up", "--name", "Bad Name"], 2, "sandbox name 'Bad Name': use at most 40 of a-z"),
         (["down", "--name", "X"], 2, "sandbox name 'X'"),
         (["run", "--name", "X"], 2, "sandbox name 'X'"),
+        (["up", "--kubernetes", "1.35.0"], 2, "'--kubernetes': '1.35.0' is not one of '1.37.2', '1.36.3'"),
+        (["build", "--kubernetes", "v1.36.3"], 2, "'v1.36.3' is not one of '1.37.2', '1.36.3'"),
         (["up", "--label", "x"], 2, "--label 'x': write NAME=VALUE"),
         (["up", "--feature-gates", "X"], 2, "--feature-gates 'X': write NAME=VALUE"),
         (["up", "--feature-gates", "X=1"], 2, "X=1: the value is true or false"),

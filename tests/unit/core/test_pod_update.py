@@ -259,3 +259,14 @@ class Untouchable(dict[str, Any]):
 def test_a_spec_that_is_the_same_is_only_compared() -> None:
     old, new = ({**a_pod_document(), "spec": Untouchable(a_pod_document()["spec"])} for _ in range(2))
     assert may_change(old, new) == ()
+
+
+def test_since_1_37_a_fault_names_the_owner_that_has_it() -> None:
+    owners = [
+        {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"},
+        {"apiVersion": "v1", "kind": "Pod", "uid": "1"},
+    ]
+    old, new = a_pod_document(), a_pod_document(metadata={"ownerReferences": owners})
+    (before,), (since,) = may_change(old, new, minor=36), may_change(old, new)
+    assert (before.path, before.cause) == ("metadata.ownerReferences.name", Cause.INVALID)
+    assert (since.path, since.cause) == ("metadata.ownerReferences[1].name", Cause.REQUIRED)

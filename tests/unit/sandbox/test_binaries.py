@@ -13,6 +13,7 @@ import pytest
 
 from controller.sandbox import SandboxError, binaries
 from controller.sandbox.progress import Progress
+from controller.sandbox.versions import DEFAULT, VERSIONS
 
 ALL = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"}
 
@@ -57,9 +58,9 @@ class Machine:
     def breaks(self, program: str) -> None:
         self._monkeypatch.setenv("BREAKS", program)
 
-    def ensure(self) -> tuple[dict[str, str], str]:
+    def ensure(self, kubernetes: str = DEFAULT) -> tuple[dict[str, str], str]:
         stream = io.StringIO()
-        return binaries.ensure(Progress(stream)), stream.getvalue()
+        return binaries.ensure(Progress(stream), kubernetes=kubernetes), stream.getvalue()
 
     def files(self) -> set[str]:
         return {path.name for path in self.cache.glob("kubernetes-*/*") if path.name != ".lock"}
@@ -77,9 +78,35 @@ def test_missing_programs_are_built_once_with_progress(machine: Machine) -> None
     assert "building kube-apiserver (2 of 5): done after 0s" in shown
     calls = machine.calls.read_text().splitlines()
     assert all(call.startswith("local -mod=readonly build -trimpath") for call in calls)
-    assert sum("gitVersion=v1.36.3" in call for call in calls) == 3
+    assert sum(f"gitVersion=v{DEFAULT}" in call for call in calls) == 3
     assert machine.ensure() == (found, "")
     assert len(machine.calls.read_text().splitlines()) == len(calls)
+
+
+def test_versions_of_kubernetes_are_kept_side_by_side(machine: Machine) -> None:
+    found = {version: machine.ensure(version)[0] for version in VERSIONS}
+    folders = {version: {Path(path).parent for path in programs.values()} for version, programs in found.items()}
+    for version in VERSIONS:
+        (folder,) = folders[version]
+        assert folder.name.startswith(f"kubernetes-v{version}-")
+        assert sum(f"gitVersion=v{version}" in call for call in machine.calls.read_text().splitlines()) == 3
+    assert {version: machine.ensure(version) for version in VERSIONS} == {v: (found[v], "") for v in VERSIONS}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_is_built_from_modules_of_that_version(version: str) -> None:
+    text = (binaries.module("kube-apiserver", version) / "go.mod").read_text()
+    staging = {line.split()[0]: line.split()[3] for line in text.splitlines() if "=>" in line}
+    minor = version.removeprefix("1.")
+    assert len(staging) > 30
+    assert set(staging.values()) == {f"v0.{minor}"}
+    assert f"k8s.io/kubernetes v{version} " in text
+
+
+def test_an_unknown_version_says_which_there_are(machine: Machine) -> None:
+    with pytest.raises(SandboxError, match=rf"Kubernetes '1\.35\.0': a sandbox runs only {' or '.join(VERSIONS)}"):
+        machine.ensure("1.35.0")
+    assert machine.files() == set()
 
 
 def test_a_failed_build_is_one_line_and_leaves_whole_programs(machine: Machine) -> None:

@@ -42,6 +42,7 @@ def test_a_bad_name_is_refused(name: str) -> None:
         (Spec(name="a", feature_gates={"--x": "true"}), "feature gate '--x'"),
         (Spec(name="a", runtime_config={"a,b": "true"}), "runtime config 'a,b'"),
         (Spec(name="a", apiserver_flags={"-v": "4"}), "apiserver flag '-v'"),
+        (Spec(name="a", kubernetes="1.35.0"), "Kubernetes '1.35.0': a sandbox runs only"),
     ],
 )
 def test_settings_that_are_no_flags_are_refused(spec: Spec, text: str) -> None:
