@@ -95,7 +95,7 @@ class PodDecoder:
     def _build(self, pod: wire.PodObject) -> Pod:
         meta, spec, status, labels, notes = _parts(pod)
         shape, outline, pinned, hold = self._made(spec, status)
-        belongs, unclear = self._kin.of(meta, spec.scheduling_group)
+        belongs, unclear = self._kin.of(meta, spec.scheduling_group, spec.preemption_policy)
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,

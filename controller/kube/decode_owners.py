@@ -13,13 +13,14 @@ from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupFault, GroupKey, Membership, PodGroup, membership
 from controller.core.workloads.workload import Hold
-from controller.kube import wire
+from controller.kube import wire, wire_groups
 from controller.kube.clock import epoch
 from controller.kube.errors import UnreadableObject
 
 _job = Decoder(wire.JobObject)
-_pod_group = Decoder(wire.PodGroupObject)
+_pod_group = Decoder(wire_groups.PodGroupObject)
 _INDEX = "batch.kubernetes.io/job-completion-index"
+_NEVER = "Never"
 _DEFAULT_BACKOFF = 6
 _LONGEST_INDEX = 10
 _REMEMBERED = 10_000
@@ -65,8 +66,24 @@ def decode_pod_group(raw: bytes | Raw) -> PodGroup:
         found = _pod_group.decode(raw)
     except DecodeError as error:
         raise UnreadableObject(f"podgroup: {error}") from error
-    gang = found.spec.scheduling_policy.gang
-    return PodGroup(found.metadata.namespace, found.metadata.name, 0 if gang is None else gang.min_count)
+    spec, gang = found.spec, found.spec.scheduling_policy.gang
+    constraints = spec.scheduling_constraints
+    return PodGroup(
+        found.metadata.namespace,
+        found.metadata.name,
+        0 if gang is None else gang.min_count,
+        topology=tuple(one.key for one in constraints.topology or ()) if constraints is not None else (),
+        is_disrupted_together=spec.disruption_mode is not None and _is_set(spec.disruption_mode.all),
+        priority=spec.priority,
+        priority_class=spec.priority_class_name or "",
+        preemption_policy=spec.preemption_policy or "",
+        parent=spec.parent_composite_pod_group_name or "",
+        has_claims=_is_set(spec.resource_claims),
+    )
+
+
+def _is_set(raw: Raw) -> bool:
+    return bytes(raw) not in (b"", b"null", b"[]")
 
 
 class Kin:
@@ -76,7 +93,9 @@ class Kin:
         self._owners: dict[Owner, Owner] = {}
         self._groups: dict[Membership, Membership] = {}
 
-    def of(self, meta: wire.PodMeta, native: wire.SchedulingGroup | None = None) -> tuple[dict[str, Any], Hold | None]:
+    def of(
+        self, meta: wire.PodMeta, native: wire.SchedulingGroup | None = None, preemption_policy: str | None = None
+    ) -> tuple[dict[str, Any], Hold | None]:
         """Return what that makes of the fields of a Pod, and what is wrong with how the pod names its group."""
         owner = controlling_owner(meta.owner_references)
         owner = None if owner is None else _same(self._owners, owner)
@@ -85,7 +104,9 @@ class Kin:
             return {"owner": owner, "group": _same(self._groups, Membership(key)), "is_of_admitted_job": True}, None
         try:
             named = native.pod_group_name if native is not None else None
-            group = membership(meta.namespace, meta.labels or {}, meta.annotations, owner, named)
+            never = preemption_policy == _NEVER
+            labels = meta.labels or {}
+            group = membership(meta.namespace, labels, meta.annotations, owner, named, never_preempts=never)
         except GroupFault as fault:
             return {"owner": owner}, Hold(Reason.GANG_INVALID, str(fault))
         return {"owner": owner, "group": None if group is None else _same(self._groups, group)}, None

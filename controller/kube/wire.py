@@ -217,31 +217,6 @@ class JobStatus(Struct, rename="camel"):
     conditions: list[Condition] | None = None
 
 
-class GangPolicy(Struct, rename="camel"):
-    """scheduling.k8s.io GangSchedulingPolicy."""
-
-    min_count: int
-
-
-class GroupPolicy(Struct):
-    """scheduling.k8s.io PodGroupSchedulingPolicy; without `gang` its pods are scheduled one by one."""
-
-    gang: GangPolicy | None = None
-
-
-class PodGroupSpec(Struct, rename="camel"):
-    """scheduling.k8s.io PodGroupSpec."""
-
-    scheduling_policy: GroupPolicy = field(default_factory=GroupPolicy)
-
-
-class PodGroupObject(Struct):
-    """scheduling.k8s.io PodGroup, the same in v1alpha2 (1.36), v1alpha3 and v1beta1 (1.37)."""
-
-    metadata: Owned
-    spec: PodGroupSpec
-
-
 class JobObject(Struct):
     """batch/v1 Job."""
 

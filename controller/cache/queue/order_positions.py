@@ -124,6 +124,13 @@ class OrderPositions:
         """Return how many pods wait that go by this WorkloadPriorityClass."""
         return len(self._resting.get((_CLASS, name), ()))
 
+    def forbidden(self, pod: Pod, preempting_class: str) -> Hold | None:
+        """Hold a pod for whose group kube-scheduler may preempt by this PriorityClass, where its queue forbids that."""
+        local = self._local_queues.get((pod.namespace, pod.queue or ""))
+        if local is None:
+            return None
+        return forbidden(preempting_class, local.cluster_queue, self._queues, of="the PodGroup")
+
     def _grown(self, pod: Pod, queue: QueueKey) -> int:
         """Return what the pod's priority has gained by now, and wake when it gains more."""
         local = self._local_queues.get(queue)

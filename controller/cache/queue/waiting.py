@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from controller.cache.forecasts.foresight import Foresight
 from controller.cache.in_flight.rejections import Rejections
@@ -27,6 +28,7 @@ from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import FlavorNode, Plan, Wait
 from controller.core.workloads.gangs import Assembly, Group, QueuedPod, assemble, single
 from controller.core.workloads.groups import GroupKey
+from controller.core.workloads.native_groups import preempting_class_of
 from controller.core.workloads.pods import Phase, Pod
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
 
@@ -149,7 +151,11 @@ class Waiting:
             admitted = [pod for pod in pods if (pod.is_admitted and not pod.is_terminating) or pod.uid in self._sent]
             succeeded = [pod for pod in pods if pod.has_succeeded]
             job = self._jobs.get(key.name) if key.is_job else None
-            group = Group(key, waiting, admitted, succeeded, job, self.gangs.pod_group(key))
+            pod_group = self.gangs.pod_group(key)
+            if pod_group is not None:
+                name = preempting_class_of(pod_group, (*(one.pod for one in waiting), *admitted))
+                waiting = [replace(one, hold=one.hold or self.positions.forbidden(one.pod, name)) for one in waiting]
+            group = Group(key, waiting, admitted, succeeded, job, pod_group)
             self._put_group(key, assemble(group, now=now))
 
     def _waits(self, pod: Pod) -> bool:

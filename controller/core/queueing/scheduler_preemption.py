@@ -59,8 +59,10 @@ def ruling(at: str, queues: Mapping[str, ClusterQueue | QueueWord]) -> Ruling | 
     return own
 
 
-def forbidden(name: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold | None:
+def forbidden(name: str, at: str, queues: Mapping[str, ClusterQueue], *, of: str = "the pod") -> Hold | None:
     """Hold a pod of this cluster queue for which kube-scheduler may preempt by this PriorityClass, where forbidden.
+
+    `of` says which object names the class: a PodGroup has a priority of its own.
 
     The webhook refuses it when it is created. It is here all the same where the apiserver keeps the gate, where the
     webhook was away, and where nobody forbade it then.
@@ -69,5 +71,5 @@ def forbidden(name: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold | 
     if found is None or found.setting is not SchedulerPreemption.FORBID:
         return None
     text = f"kube-scheduler may preempt for PriorityClass {name}, which ClusterQueue {found.queue} forbids"
-    advice = "create the pod again with a class of preemptionPolicy Never, or ask the queue's owner"
+    advice = f"create {of} again with a class of preemptionPolicy Never, or ask the queue's owner"
     return Hold(Reason.SCHEDULER_PREEMPTION_FORBIDDEN, f"{text}: {advice}")

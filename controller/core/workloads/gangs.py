@@ -29,6 +29,7 @@ from controller.core.kubernetes.owners import Job
 from controller.core.reasons import Reason, first_few
 from controller.core.workloads.gang_slices import portions
 from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.native_groups import domain_of, unkept
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Slices, Topology, rest_of_gang
 from controller.core.workloads.workload import Hold, OrderKey, PodSet, Workload, WorkloadClass, ahead
@@ -84,10 +85,13 @@ def assemble(group: Group, *, now: float) -> Assembly:
         return Assembly(())
     key, fault = group.key, _fault(group)
     if fault is not None:
-        return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
+        return Assembly((_together(group, waiting, Hold(Reason.GANG_INVALID, fault)),))
     unknown = _unknown(group)
     if unknown is not None:
-        return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, unknown)),))
+        return Assembly((_together(group, waiting, Hold(Reason.GANG_INCOMPLETE, unknown)),))
+    native = None if group.pod_group is None else unkept(group.pod_group, _living(group))
+    if native is not None:
+        return Assembly((_together(group, waiting, native),))
     whole = _whole(group, waiting[0].pod)
     size = min(whole, _minimum(group) or whole)
     done = len(group.admitted) + len(_ended(group))
@@ -95,14 +99,14 @@ def assemble(group: Group, *, now: float) -> Assembly:
         return _rest(group, waiting, max(0, size - done), max(0, whole - done), now)
     fault = _more_than_its_job(group) or _no_slices(group, waiting[:size])
     if fault is not None:
-        return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
+        return Assembly((_together(group, waiting, Hold(Reason.GANG_INVALID, fault)),))
     if len(waiting) < size:
         many = f"first {size}" if _minimum_of(waiting[0].pod) else str(size)
         hold, again_at = _not_all(group, waiting, f"{many} members", now)
-        return Assembly((_together(key, waiting, hold),), again_at)
+        return Assembly((_together(group, waiting, hold),), again_at)
     behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
     extra = [single(replace(one, hold=one.hold or behind)) for one in waiting[size:]]
-    return Assembly((_together(key, waiting[:size], _first_hold(waiting[:size])), *extra))
+    return Assembly((_together(group, waiting[:size], _first_hold(waiting[:size])), *extra))
 
 
 def _unknown(group: Group) -> str | None:
@@ -134,7 +138,7 @@ def _rest(group: Group, waiting: Sequence[QueuedPod], lacking: int, members: int
         hold = _first_hold(pods)
         if part.lacks:
             hold, again_at = _not_all(group, pods, f"{len(pods) + part.lacks} pods of a slice", now)
-        made = _together(group.key, pods, hold)
+        made = _together(group, pods, hold)
         # a group may wait as several slices
         uid, kind = f"{made.uid}/{pods[0].pod.uid}", replace(made.kind, topology=topology)
         found.append(replace(made, uid=uid, kind=kind))
@@ -155,9 +159,13 @@ def _minimum(group: Group) -> int:
     return _minimum_of(group.waiting[0].pod)
 
 
+def _living(group: Group) -> list[Pod]:
+    return [*(one.pod for one in group.waiting), *group.admitted]
+
+
 def _fault(group: Group) -> str | None:
     """Say what the members that live contradict each other in."""
-    key, living = group.key, [*(one.pod for one in group.waiting), *group.admitted]
+    key, living = group.key, _living(group)
     queues = sorted({pod.queue or "" for pod in living})
     if len(queues) > 1:
         return f"the members of {_named(key)} name different queues ({first_few(queues)}); a gang needs one"
@@ -204,10 +212,13 @@ def _no_slices(group: Group, members: Sequence[QueuedPod]) -> str | None:
 
 def _left_to(group: Group) -> Topology | None:
     """The domain in which those are that the group lacks no more."""
+    topology = _topology_of(group)
+    return None if topology is None else rest_of_gang(topology, (pod.shape.constraints for pod in group.admitted))
+
+
+def _topology_of(group: Group) -> Topology | None:
     member = group.waiting[0].pod.group
-    if member is None or member.topology is None:
-        return None
-    return rest_of_gang(member.topology, (pod.shape.constraints for pod in group.admitted))
+    return domain_of(group.pod_group, None if member is None else member.topology)
 
 
 def _size_of(pod: Pod) -> int:
@@ -230,8 +241,7 @@ def _ended(group: Group) -> list[Pod]:
     """
     if group.key.is_job:
         return []
-    living = (*(one.pod for one in group.waiting), *group.admitted)
-    owners = {pod.owner.uid for pod in living if pod.owner is not None}
+    owners = {pod.owner.uid for pod in _living(group) if pod.owner is not None}
     return [pod for pod in group.succeeded if pod.cluster_queue and pod.owner is not None and pod.owner.uid in owners]
 
 
@@ -246,7 +256,7 @@ def _not_all(group: Group, there: Sequence[QueuedPod], of: str, now: float) -> t
     return Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}"), inf
 
 
-def _together(key: GroupKey, members: Sequence[QueuedPod], hold: Hold | None) -> Workload:
+def _together(group: Group, members: Sequence[QueuedPod], hold: Hold | None) -> Workload:
     """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
     by_shape: dict[PodSet, list[QueuedPod]] = {}
     for one in members:
@@ -254,7 +264,7 @@ def _together(key: GroupKey, members: Sequence[QueuedPod], hold: Hold | None) ->
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
     pod_sets = tuple(replace(made, count=len(of_it)) for made, of_it in sets)
     first = members[0].pod
-    topology = first.group.topology if first.group is not None else None
+    key, topology = group.key, _topology_of(group)
     waited, runtime = min(one.waited for one in members), _longest([one.runtime for one in members])
     kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology, runtime)
     uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)

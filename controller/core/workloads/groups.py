@@ -29,11 +29,22 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """A PodGroup of scheduling.k8s.io. `min_count`: how many pods are admitted together; 0: each stands alone."""
+    """A PodGroup of scheduling.k8s.io. `min_count`: how many pods are admitted together; 0: each stands alone.
+
+    `topology`: keys of labels of nodes, of which its pods share the value; `priority` is None where the apiserver gave
+    it none; `parent`: the CompositePodGroup to which it belongs. The rest: as its fields of these names.
+    """
 
     namespace: str
     name: str
     min_count: int
+    topology: tuple[str, ...] = ()
+    is_disrupted_together: bool = False
+    priority: int | None = None
+    priority_class: str = ""
+    preemption_policy: str = ""
+    parent: str = ""
+    has_claims: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,8 @@ class Membership:
     """A pod's group, how many pods it has as this pod states it (0: as its Job or PodGroup says), their domain.
 
     `minimum`: how many of them are admitted together, the others by themselves; 0: all, or as its PodGroup says.
-    `slices`: each so many of them share a domain.
+    `slices`: each so many of them share a domain. `never_preempts`: of a PodGroup's pod, whether kube-scheduler
+    preempts none for it.
     """
 
     key: GroupKey
@@ -49,6 +61,7 @@ class Membership:
     topology: Topology | None = None
     minimum: int = 0
     slices: Slices | None = None
+    never_preempts: bool = False
 
 
 class GroupFault(ValueError):
@@ -61,10 +74,12 @@ def membership(
     annotations: Mapping[str, str] | None,
     owner: Owner | None,
     pod_group: str | None = None,
+    *,
+    never_preempts: bool = False,
 ) -> Membership | None:
     """Return the group of a pod, None where it stands alone; raise GroupFault where what it says cannot be used.
 
-    `pod_group`: what its `spec.schedulingGroup` names.
+    `pod_group`: what its `spec.schedulingGroup` names; `never_preempts`: its `spec.preemptionPolicy` is Never.
     """
     name, notes = labels.get(POD_GROUP), annotations or _NONE
     if name is not None:
@@ -77,7 +92,8 @@ def membership(
     if said is None and pod_group:
         if POD_GROUP_MIN in notes:
             raise GroupFault(f"the annotation {POD_GROUP_MIN} is not for PodGroup {pod_group}: its minCount says that")
-        return Membership(GroupKey(namespace, pod_group, is_native=True), 0, _topology(notes), 0, _slices(notes))
+        native = GroupKey(namespace, pod_group, is_native=True)
+        return Membership(native, 0, _topology(notes), 0, _slices(notes), never_preempts)
     if said is None or said == "false":
         return None
     if said != "true":

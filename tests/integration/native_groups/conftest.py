@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
@@ -11,16 +12,28 @@ from tests.support.clusters import a_cluster
 from tests.support.kubernetes import MINOR
 from tests.support.team import Team
 
+MEMBER = {"schedulingGroup": {"podGroupName": "train"}}
 IS_BETA = MINOR >= 37
 SERVED = f"scheduling.k8s.io/{'v1beta1' if IS_BETA else 'v1alpha2'}"
-GATES = {"GenericWorkload": True} if IS_BETA else {"GenericWorkload": True, "GangScheduling": True}
+GATES: tuple[str, ...] = ("GenericWorkload", "GangScheduling")
+if IS_BETA:
+    GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "WorkloadWithJob")
+collect_ignore = [] if IS_BETA else ["test_fields.py", "test_jobs.py"]
+"""What is of 1.37 alone."""
 
 
 @pytest.fixture(scope="package")
 def grouping() -> Iterator[Sandbox]:
     """The folder's cluster with the feature on, and Penstock in it."""
-    with a_cluster(launch={"feature_gates": GATES, "runtime_config": {SERVED: True}}) as cluster:
+    served = {SERVED: True, **({"scheduling.k8s.io/v1alpha3": True} if IS_BETA else {})}
+    with a_cluster(launch={"feature_gates": dict.fromkeys(GATES, True), "runtime_config": served}) as cluster:
         yield cluster.sandbox
+
+
+async def pod_group(team: Team, policy: dict[str, Any], **spec: Any) -> None:
+    """Make the PodGroup `train`, which the pods of `MEMBER` name."""
+    path = f"/apis/{SERVED}/namespaces/{team.namespace}/podgroups"
+    await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy, **spec}})
 
 
 @pytest.fixture

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.integration.native_groups.conftest import SERVED
+from tests.integration.native_groups.conftest import MEMBER, pod_group
 from tests.support.command import penstock
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
-
-MEMBER = {"schedulingGroup": {"podGroupName": "train"}}
-
-
-async def pod_group(team: Team, policy: dict[str, Any]) -> None:
-    path = f"/apis/{SERVED}/namespaces/{team.namespace}/podgroups"
-    await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy}})
 
 
 async def test_the_members_of_a_pod_group_are_released_together(team: Team) -> None:
