@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import uuid
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,12 @@ import click
 from click.core import ParameterSource
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.workloads.kept_places import KEPT
 from controller.kube.lease import Election
+from controller.objects.quota_resources_option import QuotaResourcesFile
 from controller.runtime.app import run
+from controller.runtime.election_options import election_options
 from controller.runtime.history_lane import History
 from controller.runtime.history_options import history_options
 from controller.runtime.observing.shadow import run_shadow
@@ -24,7 +25,6 @@ from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.options import connection_options
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
 
-_LEASE = "penstock-controller"
 _OF_LEADERS = (
     "identity",
     "lease_namespace",
@@ -36,11 +36,6 @@ _OF_LEADERS = (
     "notifications",
 )
 """Options that mean nothing to a shadow, which takes no Lease, serves no API, keeps no history and notifies nobody."""
-
-
-def _identity(name: str) -> str:
-    """Return an identity that no other process has, nor this container when it is started again."""
-    return f"{name}_{uuid.uuid4()}"
 
 
 def _program(context: click.Context, settings: Settings, *, observe: bool) -> Coroutine[Any, Any, None]:
@@ -84,13 +79,7 @@ def _is_given(context: click.Context, name: str) -> bool:
     default=KEPT,
     help="For how many seconds a gang keeps the place of a member that its owner recreates; 0: not at all.",
 )
-@click.option(
-    "--identity",
-    default=platform.node,
-    show_default="host name",
-    help="Name of this process in the Lease; each process adds an identifier of its own.",
-)
-@click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
+@election_options
 @click.option(
     "--visibility-address",
     type=AddressType(),
@@ -111,7 +100,13 @@ def _is_given(context: click.Context, name: str) -> bool:
     show_default="none",
     help="File that says who is notified of what happens to workloads and budgets; it is read again when it changes.",
 )
-@click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
+@click.option(
+    "--quota-resources",
+    metavar="FILE",
+    type=QuotaResourcesFile(),
+    show_default="none",
+    help="File that says which resources quota counts, and what others are counted as.",
+)
 @click.option(
     "--record-decisions",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -133,15 +128,14 @@ def main(
     workers: int,
     backfill_depth: int,
     keep_gang_places: int,
-    identity: str,
-    lease_namespace: str,
-    lease_seconds: int,
+    election: Election,
     record_decisions: Path | None,
     record_most: int,
     visibility_address: Address | None,
     forecast_percent: int,
     history: History | None,
     notifications: Path | None,
+    quota_resources: QuotaResources | None,
     observe: bool,
     log_level: LogLevel,
     log_format: LogFormat,
@@ -157,12 +151,13 @@ def main(
         workers=workers,
         backfill_depth=backfill_depth,
         keeps_places=keep_gang_places,
-        election=Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds),
+        election=election,
         record=record_decisions,
         record_most=record_most,
         forecast_share=forecast_percent / 100 if visibility_address or notifications else 0.0,
         history=history,
         notifications=notifications,
+        resources=quota_resources or AS_REQUESTED,
     )
     run_program(_program(click.get_current_context(), settings, observe=observe), level=log_level, form=log_format)
 

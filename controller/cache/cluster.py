@@ -34,6 +34,7 @@ from controller.core.feasibility.feasible import FeasibilityIndex
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
+from controller.core.kubernetes.quota_resources import AS_REQUESTED
 from controller.core.queueing.effective import FIXED, Variation, live_capacity
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
@@ -49,12 +50,11 @@ from controller.core.workloads.workload import QueueKey
 class ClusterCache:
     """All that the controller knows. `on_change` is called after every change that a decision should see.
 
-    At most `backfill_depth` workloads have a reservation at a time; gangs keep the places of members `kept` seconds.
+    At most `backfill_depth` workloads have a reservation; gangs keep places `kept` seconds; `resources` is set first.
     """
 
     def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH, kept: int = KEPT) -> None:
-        self._wake = on_change
-        self.now = 0.0
+        self._wake, self.now, self.resources = on_change, 0.0, AS_REQUESTED
         self.lists = Lists(self._on_change)
         self.pods: dict[str, Pod] = {}
         self.jobs: dict[str, Job] = {}
@@ -114,7 +114,7 @@ class ClusterCache:
         """The quota tree, with what is used in it counted anew after a cluster queue changed."""
         queues = self.cluster_queues
         if self._tree is None:
-            self._tree = QuotaTree(dict(queues), dict(self.faulty_queues))
+            self._tree = QuotaTree(dict(queues), dict(self.faulty_queues), self.resources)
             self.usage.plant(self._tree)
         return self._tree
 

@@ -33,14 +33,14 @@ class Kind(NamedTuple):
     sink: Any
 
 
-def deciding(cache: ClusterCache, written: Written) -> tuple[Kind, ...]:
-    """What decisions rest on beside pods, and PodGroups where they are served."""
+def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[Kind, ...]:
+    """What decisions rest on beside pods, and PodGroups where they are served; `decode` reads templates, too."""
     return (
         Kind("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
         Kind("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),
         Kind(f"{OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
         Kind(f"{OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         Kind(f"{OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
-        Kind("/apis/batch/v1/jobs", JobDecoder(PodDecoder()), sinks.JobSink(cache)),
+        Kind("/apis/batch/v1/jobs", JobDecoder(decode), sinks.JobSink(cache)),
         Kind(f"{OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
     )

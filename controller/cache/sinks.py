@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
@@ -125,11 +126,15 @@ class PodSink(_Sink[Pod, str]):
 
 
 class NodeSink(_Sink[Node, str]):
-    """Nodes into the cache."""
+    """Nodes into the cache, with what their resources come to in quota."""
 
     def __init__(self, cache: ClusterCache) -> None:
         super().__init__(
-            cache, key=attrgetter("name"), known=lambda: cache.nodes, put=cache.put_node, drop=cache.drop_node
+            cache,
+            key=attrgetter("name"),
+            known=lambda: cache.nodes,
+            put=lambda node: cache.put_node(replace(node, allocatable=cache.resources.on_node(node.allocatable))),
+            drop=cache.drop_node,
         )
 
 

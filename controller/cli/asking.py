@@ -20,7 +20,7 @@ import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from controller.cli.backfill_depth import depth_option
+from controller.cli.as_controller import OPTIONS, AsController, controller_options
 from controller.cli.target_completion import complete_namespace
 from controller.cli.visibility_client import WITHOUT_API, NotServed, VisibilityClient, visibility_client
 from controller.core.kubernetes.names import is_dns_label
@@ -65,7 +65,7 @@ class Source:
     context: str | None
     namespace: str | None
     is_of_all: bool
-    depth: int
+    as_controller: AsController
     is_without_api: bool = False
 
     def from_api(self, ask: Callable[[VisibilityClient], Awaitable[_T]]) -> _T | None:
@@ -96,7 +96,7 @@ class Source:
         from controller.cli.snapshot_input import read_cluster, read_file, telling_faults
 
         if self.file is None:
-            yield read_cluster(self.kubeconfig, self.context, self.depth).snapshot
+            yield read_cluster(self.kubeconfig, self.context, self.as_controller).snapshot
             return
         with telling_faults(self.file):
             yield read_file(self.file).snapshot
@@ -105,7 +105,7 @@ class Source:
         """Read the file, or the cluster, as a world that can be played forward."""
         from controller.cli.played import saved_world
 
-        return saved_world(self.file, self.kubeconfig, self.context, self.depth)
+        return saved_world(self.file, self.kubeconfig, self.context, self.as_controller)
 
     @property
     def namespaces(self) -> list[str] | None:
@@ -131,7 +131,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         context: str | None,
         namespace: str | None,
         everywhere: bool,
-        backfill_depth: int,
+        as_controller: AsController,
         without_api: bool = False,
         **options: Any,
     ) -> None:
@@ -141,12 +141,12 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError("-n names one namespace and -A means all: leave one of them out")
         if without_api and file is not None:
             raise click.UsageError(f"{WITHOUT_API} lists a cluster and --snapshot reads a file: leave one of them out")
-        # whoever says the depth wants a decision with it, and the API says what the controller has decided
-        is_without_api = without_api or is_given("backfill_depth")
-        source = Source(file, kubeconfig, context, namespace, everywhere, backfill_depth, is_without_api)
+        # whoever gives options of the controller wants a decision with them; the API has what the controller decided
+        is_without_api = without_api or any(map(is_given, OPTIONS))
+        source = Source(file, kubeconfig, context, namespace, everywhere, as_controller, is_without_api)
         return command(source=source, **options)
 
-    found = depth_option(connection_options(with_source))
+    found = controller_options(connection_options(with_source))
     found = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of all namespaces.")(found)
     found = click.option(
         "-n",
@@ -161,7 +161,8 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def without_api_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add --without-api to a command that asks the visibility API; outside of `source_options`."""
-    told = "List the cluster and decide locally, even where it serves the visibility API; --backfill-depth implies it."
+    told = "List the cluster and decide locally, even where it serves the visibility API; implied by options of the "
+    told += "controller, such as --backfill-depth."
     return click.option(WITHOUT_API, "without_api", is_flag=True, help=told)(command)
 
 

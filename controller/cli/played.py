@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from controller.cli.as_controller import AsController
 from controller.cli.snapshot_input import read_cluster, read_file
 from controller.kube.errors import one_line
 from controller.replay.snapshot_file import Saved
@@ -18,10 +19,10 @@ from controller.simulator.rest import RestlessError
 from controller.simulator.world import World, world_of
 
 
-def saved_world(file: str | None, kubeconfig: str | None, context: str | None, depth: int) -> World:
+def saved_world(file: str | None, kubeconfig: str | None, context: str | None, as_controller: AsController) -> World:
     """Return the world of a file, or where there is none of the cluster. Raises ClickException and KubeError."""
     if file is None:
-        recorded = read_cluster(kubeconfig, context, depth)
+        recorded = read_cluster(kubeconfig, context, as_controller)
         return world_of(Saved(recorded.snapshot, recorded.written))
     saved = read_file(file)
     if saved.written is None:

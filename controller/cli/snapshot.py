@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from controller.cli.backfill_depth import depth_option
+from controller.cli.as_controller import AsController, controller_options
 from controller.cli.counts import counted
 from controller.cli.snapshot_input import read_cluster
 from controller.core.snapshot import Snapshot
@@ -22,9 +22,9 @@ _STDOUT = "-"
 
 @click.command()
 @click.option("-o", "--output", metavar="FILE", help="Where to write; compressed if the name ends in .gz; - is stdout.")
-@depth_option
+@controller_options
 @connection_options
-def snapshot(output: str | None, backfill_depth: int, kubeconfig: str | None, context: str | None) -> None:
+def snapshot(output: str | None, as_controller: AsController, kubeconfig: str | None, context: str | None) -> None:
     """Save what a decision would see now: queues, flavors, nodes, and pods as far as the queues look at them.
 
     Every kind is listed once; nothing is written to the cluster. `penstock replay` decides on the file. The file names
@@ -41,7 +41,7 @@ def snapshot(output: str | None, backfill_depth: int, kubeconfig: str | None, co
       penstock snapshot | penstock replay -
     """
     target = _target(output)
-    recorded = read_cluster(kubeconfig, context, backfill_depth)
+    recorded = read_cluster(kubeconfig, context, as_controller)
     data = to_bytes(recorded.snapshot, recorded.written)
     if target is None:
         click.echo(data, nl=False)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from controller.cli.as_controller import AsController
 from controller.core.reasons import first_few
 from controller.kube import config
 from controller.kube.client import Client
@@ -69,16 +70,16 @@ def telling_faults(file: str) -> Iterator[None]:
         ) from None
 
 
-def read_cluster(kubeconfig: str | None, context: str | None, depth: int) -> Recorded:
+def read_cluster(kubeconfig: str | None, context: str | None, as_controller: AsController) -> Recorded:
     """List a cluster, and tell on stderr what of it cannot be read. Raises KubeError."""
-    recorded = asyncio.run(_record(kubeconfig, context, depth))
+    recorded = asyncio.run(_record(kubeconfig, context, as_controller))
     if recorded.unreadable:
         click.echo(f"left out, since they cannot be read: {first_few(recorded.unreadable, _TOLD)}", err=True)
     return recorded
 
 
-async def _record(kubeconfig: str | None, context: str | None, depth: int) -> Recorded:
+async def _record(kubeconfig: str | None, context: str | None, as_controller: AsController) -> Recorded:
     async with Client(await config.load(kubeconfig, context), user_agent="penstock-cli") as client:
         # on a terminal alone: elsewhere nobody waits for it
         with Console(stderr=True).status("Reading the cluster"):
-            return await record(client, backfill_depth=depth)
+            return await record(client, backfill_depth=as_controller.depth, resources=as_controller.resources)

@@ -32,6 +32,7 @@ from controller.core.kubernetes.amounts import QuantityError, supply_amount
 from controller.core.kubernetes.demand import ContainerDemand, Reported, pod_demand
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.priority_classes import PriorityClass
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.queueing.scheduler_preemption import preempting_class
@@ -74,10 +75,14 @@ Made = tuple[Shape, SpecPresence, str | None, Hold | None]
 
 
 class PodDecoder:
-    """Decode pods, remembering demands and constraints by their raw bytes; of labels it keeps those of these keys."""
+    """Decode pods, remembering demands and constraints by their raw bytes; of labels it keeps those of these keys.
 
-    def __init__(self, labels: Collection[str] = ()) -> None:
+    `resources`: what pods are charged beside, and instead of, what they request.
+    """
+
+    def __init__(self, labels: Collection[str] = (), resources: QuotaResources = AS_REQUESTED) -> None:
         self._labels = sorted(labels)
+        self._resources = resources
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, SpecPresence, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
@@ -168,7 +173,7 @@ class PodDecoder:
 
     def _demand(self, spec: wire.PodSpec, status: wire.PodStatus | None) -> tuple[Any, Hold | None]:
         if status is not None and spec.node_name and _is_reported(status):
-            return _demand(spec, status)
+            return _demand(spec, status, self._resources)
         key = (
             *((c.name, bytes(c.resources)) for c in spec.containers),
             None,
@@ -178,7 +183,7 @@ class PodDecoder:
         )
         known = self._demands.get(key)
         if known is None:
-            known = _demand(spec, None)
+            known = _demand(spec, None, self._resources)
             if sum(len(part[1]) for part in key if isinstance(part, tuple)) < _LONGEST_KEY:
                 _remember(self._demands, key, known)
         return known
@@ -293,7 +298,7 @@ def _has_claims(spec: wire.PodSpec) -> bool:
     return bytes(spec.resource_claims) not in (b"", b"null", b"[]")
 
 
-def _demand(spec: wire.PodSpec, status: wire.PodStatus | None) -> tuple[Any, Hold | None]:
+def _demand(spec: wire.PodSpec, status: wire.PodStatus | None, resources: QuotaResources) -> tuple[Any, Hold | None]:
     statuses = (*(status.container_statuses or ()), *(status.init_container_statuses or ())) if status else ()
     reported = {one.name: _reported(one) for one in statuses}
     try:
@@ -305,9 +310,9 @@ def _demand(spec: wire.PodSpec, status: wire.PodStatus | None) -> tuple[Any, Hol
             overhead=_optional(_quantities, spec.overhead) or {},
             is_resize_infeasible=status is not None and _is_infeasible(status),
         )
+        return resources.charged(requests), None
     except QuantityError as error:
         return (), Hold(Reason.INVALID_REQUESTS, str(error))
-    return requests, None
 
 
 def _container(container: wire.Container, reported: dict[str, Reported | None]) -> ContainerDemand:

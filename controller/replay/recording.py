@@ -18,6 +18,7 @@ from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GRO
 from controller.cache.sinks import PodGroupSink, PodSink
 from controller.cache.written import Written
 from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.snapshot import Snapshot
 from controller.kube import clock
 from controller.kube.client import Client
@@ -46,15 +47,21 @@ class Recorded:
 
 
 async def record(
-    client: Client, *, backfill_depth: int = USUAL_DEPTH, now: Callable[[], float] = clock.now
+    client: Client,
+    *,
+    backfill_depth: int = USUAL_DEPTH,
+    resources: QuotaResources = AS_REQUESTED,
+    now: Callable[[], float] = clock.now,
 ) -> Recorded:
     """List what decisions rest on, and return it as one decision would see it. Raises KubeError.
 
-    `backfill_depth` is that of the controller, which no object of the cluster says.
+    `backfill_depth` and `resources` are those of the controller, which no object of the cluster says.
     """
     cache = ClusterCache(lambda: None, backfill_depth=backfill_depth)
-    kinds = [*deciding(cache, Written()), *await _pod_groups(client, cache)]
-    kinds.append(Kind(PODS, PodDecoder(), PodSink(cache)))
+    cache.resources = resources
+    decode = PodDecoder(resources=resources)
+    kinds = [*deciding(cache, Written(), decode), *await _pod_groups(client, cache)]
+    kinds.append(Kind(PODS, decode, PodSink(cache)))
     await _ask_for_all(client, [kind.path for kind in kinds])
     unreadable: list[str] = []
     for kind in kinds:

@@ -20,6 +20,7 @@ from controller.core.forecasts.expected_ends import Holding
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.queueing.effective import WrittenQueue
 from controller.core.queueing.past_usage import PastUsage
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
@@ -116,6 +117,7 @@ class SnapshotRecord(Struct, forbid_unknown_fields=True):
     loose_groups: list[GroupKey]
     forecast: ForecastRecord | None
     written: WrittenRecord | None = None
+    quota_resources: QuotaResources = AS_REQUESTED
 
 
 class Envelope(Struct):

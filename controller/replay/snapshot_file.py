@@ -140,6 +140,7 @@ def _record(snapshot: Snapshot) -> SnapshotRecord:
         kept=[KeptRecord(list(one.places), [it.uid for it in one.workloads]) for one in snapshot.waiting.kept],
         loose_groups=list(snapshot.waiting.loose_groups),
         forecast=None if snapshot.running.forecast is None else _forecast_record(snapshot.running.forecast),
+        quota_resources=snapshot.queues.tree.resources,
     )
 
 
@@ -177,7 +178,7 @@ def _forecast_record(forecast: Forecast) -> ForecastRecord:
 def _snapshot(record: SnapshotRecord) -> Snapshot:
     queues = {one.name: one for one in record.cluster_queues}
     flavors = {one.name: one for one in record.flavors}
-    tree, usage = QuotaTree(queues, record.faulty_queues), Usage()
+    tree, usage = QuotaTree(queues, record.faulty_queues, record.quota_resources), Usage()
     for uid, charge in record.charges:
         usage.set(uid, charge)
     usage.plant(tree)

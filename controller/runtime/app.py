@@ -60,7 +60,7 @@ class _App:
         self._elector = Elector(client, settings.election, report=_not_leading, annotations=self._annotations)
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._forecasts = StartForecasts()
-        decode = PodDecoder(() if settings.history is None else settings.history.labels)
+        decode = PodDecoder(() if settings.history is None else settings.history.labels, settings.resources)
         self._controller = Controller(
             client,
             self._metrics,
@@ -77,6 +77,7 @@ class _App:
             are_visible=settings.visibility is not None,
         )
         self._controller.keep_gang_places(settings.keeps_places)
+        self._controller.cache.resources = settings.resources
         self._turns, self._forks = Turns(), Forks(AT_ONCE)
         self._reads = None if settings.history is None else HistoryReads(settings.history.reader)
         self._shadow: Shadow | None = None

@@ -81,7 +81,7 @@ class Controller:
         self._notifications = self._notification_lane(notifications, forecasts if forecast_share else None)
         self._forecasts = self._forecast_lane(forecast_share)
         self._executor = self._new_executor(decode, identity=identity, held=held, workers=workers)
-        self._evictions = EvictionLane(client, cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake)
+        self._evictions = self._eviction_lane(decode)
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics, recorder)
         self._conditions = self._condition_lane(decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
@@ -115,6 +115,17 @@ class Controller:
             on_released=self._released,
             workers=workers,
             on_room=self._wake,
+        )
+
+    def _eviction_lane(self, decode: PodDecoder) -> EvictionLane:
+        return EvictionLane(
+            self._client,
+            self._cache,
+            self._metrics,
+            decode=AnswerDecoder(decode),
+            held=self._held,
+            on_evicted=self._evicted,
+            wake=self._wake,
         )
 
     def _condition_lane(self, decode: PodDecoder) -> ConditionLane:

@@ -16,7 +16,6 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import STRATEGIC_PATCH, Client
-from controller.kube.decode import PodDecoder
 from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
 from controller.runtime.eviction_requests import Refusal, evict, why_not_together
@@ -49,6 +48,7 @@ class EvictionLane:
         cache: ClusterCache,
         metrics: ControllerMetrics,
         *,
+        decode: AnswerDecoder,
         held: Callable[[], Awaitable[None]],
         on_evicted: Callable[[Evict], None],
         wake: Callable[[], None],
@@ -65,7 +65,7 @@ class EvictionLane:
         self._wake = wake
         self._queue: asyncio.Queue[Evict] = asyncio.Queue()
         self._gangs: asyncio.Queue[Sequence[Evict]] = asyncio.Queue()
-        self._suspensions = JobSuspensions(client, cache, AnswerDecoder(PodDecoder()))
+        self._suspensions = JobSuspensions(client, cache, decode)
 
     def submit(self, evicts: Iterable[Evict]) -> None:
         """Carry out what one decision says, but for what is under way already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.kube.lease import Election
 from controller.runtime.history_lane import History
 from controller.telemetry.http import Address
@@ -19,7 +20,7 @@ class Settings:
     written, at most `record_most` of them. `visibility` is where the API of what is known listens; None: there is none.
     `forecast_share` is the part of one core for forecasts of starts, which the API shows, and by which notifications
     tell who is late. `history` is where runs are kept; None: nowhere. `notifications` is the file that says who
-    is told what; None: nobody.
+    is told what; None: nobody. `resources` is what pods are charged beside, and instead of, what they request.
     """
 
     kubeconfig: str | None
@@ -35,3 +36,4 @@ class Settings:
     forecast_share: float = 0.0
     history: History | None = None
     notifications: Path | None = None
+    resources: QuotaResources = AS_REQUESTED

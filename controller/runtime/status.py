@@ -34,7 +34,7 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         total = dict(flavor.sums)
         used = {resource: cache.usage.by_flavor.get((name, resource), 0) for resource in total}
     else:
-        total = _sum(cache.index.nodes[node].allocatable for node in members)
+        total = _sum(cache.index.nodes[node].known for node in members)
         taken = _sum(cache.usage.by_node.get(node, {}) for node in members)
         used = {resource: taken.get(resource, 0) for resource in total}
     free = {resource: max(0, amount - used[resource]) for resource, amount in total.items()}

@@ -46,12 +46,12 @@ class Watches:
 
         `keeps`: keep every object, until `hand_over` gives all to another cache.
         """
-        self._client = client
+        self._client, self._decode = client, decode
         self.cache = cache
         self._metrics = metrics
         self._relays: dict[str, Relay[Any]] | None = {} if keeps else None
         self.informers: list[Informer[Any] | InformerIfServed] = [
-            *(self._informer(*kind) for kind in deciding(cache, written)),
+            *(self._informer(*kind) for kind in deciding(cache, written, decode)),
             self._pod_groups(),
         ]
         """What decisions rest on beside pods."""
@@ -126,7 +126,8 @@ class Watches:
             raise AssertionError("these watches keep nothing that could be handed over")
         self.cache = cache
         relays, self._relays = self._relays, None
-        kinds = {_resource(one.path): one.sink for one in (*deciding(cache, written), *reported_kinds(cache, written))}
+        every = (*deciding(cache, written, self._decode), *reported_kinds(cache, written))
+        kinds = {_resource(one.path): one.sink for one in every}
         # pods last, as when they are listed
         kinds |= {POD_GROUPS: sinks.PodGroupSink(cache), _resource(PODS): pods}
         for resource, sink in kinds.items():

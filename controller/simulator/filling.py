@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import PodSink
+from controller.core.workloads.pods import Pod
 from controller.objects.budgets import Remembered as BudgetSum
 from controller.simulator.world import World
 
@@ -11,6 +12,7 @@ from controller.simulator.world import World
 def filled(world: World) -> ClusterCache:
     """Return a cache of its own that knows the world, at its time."""
     cache = ClusterCache(_nobody, backfill_depth=world.backfill_depth)
+    cache.resources = world.resources
     for name, labels in world.namespaces.items():
         cache.set_namespace(name, labels)
     for node in world.nodes.values():
@@ -24,10 +26,17 @@ def filled(world: World) -> ClusterCache:
     for uid, job in world.jobs.items():
         cache.set_job(uid, job)
     # pods come last: a queue or node that came later would move what is known of thousands
-    for _ in PodSink(cache).replace(list(world.pods.values())):
+    for _ in PodSink(cache).replace(shown_pods(world)):
         pass
     cache.advance(world.now)
     return cache
+
+
+def shown_pods(world: World) -> list[Pod]:
+    """Return the pods there are, without Jobs that were admitted as a whole and have pods: these go on as they are."""
+    every = world.pods.values()
+    shown = {pod.owner.uid for pod in every if pod.is_of_admitted_job and pod.owner is not None}
+    return [pod for pod in every if not (pod.is_job and pod.is_admitted and pod.uid in shown)]
 
 
 def _fill_queues(cache: ClusterCache, world: World) -> None:

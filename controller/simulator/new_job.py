@@ -54,7 +54,9 @@ def new_job(
         if not 0 <= job.most <= most:
             told = f"from 0 to {most} can be added: change its parallelism"
             raise ChangeError(f"Job {job.key} creates {job.most} pods at first; {told}")
-        pod = PodDecoder()(orjson.dumps(_pod(job, template, {**labels, QUEUE_NAME: queue}, world.now)))
+        pod = PodDecoder(resources=world.resources)(
+            orjson.dumps(_pod(job, template, {**labels, QUEUE_NAME: queue}, world.now))
+        )
     except (TypeError, UnreadableObject) as error:
         raise ChangeError(f"is no Job that can be read: {error}") from None
     if pod.hold is not None and pod.hold.reason is Reason.INVALID_REQUESTS:

@@ -46,8 +46,10 @@ class Owners:
         job = job_of(pod, self._cache.jobs)
         if job is None:
             return None
-        job = replace(job, succeeded=job.succeeded + 1)
+        job = replace(job, succeeded=job.succeeded + pod.count)
         self._cache.set_job(job.uid, job)
+        if pod.is_job:
+            return self._create(replace(pod, count=job.width), now) if job.completions and job.width else None
         if job.completions is None or self._live[job.uid] >= job.width:
             return None
         index = self._next_index[job.uid]

@@ -18,7 +18,7 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.workloads.decisions import Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
-from controller.simulator.filling import filled
+from controller.simulator.filling import filled, shown_pods
 from controller.simulator.owners import Owners
 from controller.simulator.pod_states import UNKNOWN_NODE, bound, started, succeeded
 from controller.simulator.rest import decide_to_rest
@@ -48,6 +48,7 @@ class SimulatedCluster:
     """The cache, what is to come, and who is told. `now` is in epoch seconds, and in steps of `resolution` seconds.
 
     Pods end at the nearest step; all else happens at the next one. A coarser resolution makes fewer decisions.
+    The pods of a Job that is held as a whole start and end together, so many at a time as it keeps alive.
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class SimulatedCluster:
         self._numbered = 0
         self._again_at = world.now
         self._owners = Owners(self.cache)
-        self._owners.take_in(world.pods.values())
-        for pod in world.pods.values():
+        self._owners.take_in(shown_pods(world))
+        for pod in shown_pods(world):
             self._take_up(pod)
 
     # -- what is to come -------------------------------------------------------------------------------------------
@@ -172,12 +173,17 @@ class SimulatedCluster:
             self._lose(evict.pod, evict)
         for admit in plan.admits:
             pod = self.cache.pods[admit.uid]
+            if pod.is_job:
+                pod = started(pod, admit, self.now)
+                self.cache.put_pod(pod)
+                self.cache.settle(pod.uid)
             self._observer.began(pod, self.now)
             self._run(pod)
 
     def _admitted(self, plan: Plan) -> list[Pod]:
         """Return the pods of a plan as they start: assumed first, each would cost the cache 6 changes, not 4."""
-        return [started(self.cache.pods[admit.uid], admit, self.now) for admit in plan.admits]
+        pods = [(admit, self.cache.pods[admit.uid]) for admit in plan.admits]
+        return [started(pod, admit, self.now) for admit, pod in pods if not pod.is_job]
 
     def _run(self, pod: Pod) -> None:
         ends = self._end_of(pod, self.now)

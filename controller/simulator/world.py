@@ -11,6 +11,7 @@ from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.queueing.effective import WrittenQueue
 from controller.core.queueing.queues import Flavor, LocalQueue
 from controller.core.workloads.decisions import DrySpell
@@ -42,7 +43,7 @@ class World:
 
     `faulty` says by ClusterQueue what is wrong with it. `budgets` and `past_usage` are what is counted on from. `runs`
     are pods that succeeded, from which the runtimes of others are expected; those that are still among `pods` are not
-    repeated. `backfill_depth` is the option of the controller of that name.
+    repeated. `backfill_depth` and `resources` are options of the controller.
     """
 
     now: float
@@ -61,6 +62,7 @@ class World:
     dry_spells: Mapping[str, DrySpell] = field(default_factory=dict)
     runs: tuple[PastRun, ...] = ()
     backfill_depth: int = USUAL_DEPTH
+    resources: QuotaResources = AS_REQUESTED
 
 
 def world_of(saved: Saved) -> World:
@@ -88,4 +90,5 @@ def world_of(saved: Saved) -> World:
         if forecast is None
         else tuple(PastRun(queue, requests, *run) for queue, requests, run in forecast.history if run[1] not in pods),
         backfill_depth=USUAL_DEPTH if forecast is None else forecast.depth,
+        resources=snapshot.queues.tree.resources,
     )

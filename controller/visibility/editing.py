@@ -64,7 +64,7 @@ def with_queues(
     queues = {**known.cluster_queues, **changed}
     fault = known.faulty if faulty is None else faulty
     given = known.flavors if flavors is None else flavors
-    tree = QuotaTree(queues, fault)
+    tree = QuotaTree(queues, fault, known.tree.resources)
     view = replace(known, cluster_queues=queues, tree=tree, flavors=given, faulty=fault)
     edited = replace(snapshot, queues=view, usage=_counted_along(tree, snapshot.usage), memo=Memo())
     return edited if flavors is None else with_nodes(edited, {})

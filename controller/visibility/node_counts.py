@@ -51,12 +51,12 @@ class Members:
         self.schedulable += node.is_usable
         self.other_pods += taken.other_pods
         if not node.is_usable:
-            self.unavailable.update(node.allocatable)
+            self.unavailable.update(node.known)
             return
-        self.capacity.update(node.allocatable)
+        self.capacity.update(node.known)
         self.used.update(taken.used)
         self.others.update(taken.others)
-        for resource, amount in node.allocatable.items():
+        for resource, amount in node.known.items():
             self.free[resource] += taken.free(resource, amount)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from controller.core.kubernetes.amounts import CPU, PODS, format_amount
+from controller.core.kubernetes.amounts import CPU, format_amount
 from controller.core.kubernetes.nodes import Node
 from controller.core.queueing.queues import CapacityMode, Flavor
 from controller.core.snapshot import Snapshot
@@ -95,7 +95,7 @@ class NodeRows:
         """
         used, quota = self._counts.used[flavor.name], self._counts.quota[flavor.name]
         for resource in _ordered((*flavor.sums, *used, *quota)):
-            if resource == PODS and resource not in flavor.sums:
+            if resource not in flavor.sums and self.snapshot.queues.tree.resources.needs_no_quota(resource):
                 continue
             whole, taken = flavor.sums.get(resource, 0), used[resource]
             amounts = (whole, taken, 0, max(0, whole - taken), 0, quota[resource])
@@ -120,9 +120,9 @@ def _state(node: Node) -> str:
 
 
 def _of_node(node: Node, taken: Taken) -> Iterator[NodeResource]:
-    parts = (node.allocatable, taken.used, taken.others)
+    parts = (node.known, taken.used, taken.others)
     for resource in _ordered(one for part in parts for one, amount in part.items() if amount):
-        whole = node.allocatable.get(resource, 0)
+        whole = node.known.get(resource, 0)
         amounts = (whole, taken.used[resource], taken.others[resource], taken.free(resource, whole))
         yield NodeResource(resource, *(format_amount(resource, one) for one in amounts))
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controller.kube.clock import epoch, rfc3339
+from controller.objects.quota_resources import QuotaResourcesError, parsed
 from tests.scenarios import forms
 from tests.scenarios.model import START, Form, Forms, Json, ScenarioError, attribute
 from tests.scenarios.world import Cluster
@@ -35,6 +36,12 @@ class Stage:
         self.faults: dict[str, str] = {}
         self._forms: dict[tuple[str, str], Form] = {}
         self._made = 0
+
+    def _quota_resources(self, document: Form) -> None:
+        try:
+            self.cluster.count_by(parsed(document, "quotaResources").meaning)
+        except QuotaResourcesError as error:
+            raise ScenarioError(str(error)) from None
 
     def happen(self, event: str, value: Any) -> None:
         """Do one event of the model, by its key."""

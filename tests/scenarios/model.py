@@ -44,7 +44,9 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
 
 
 class World(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """What there is before the first step."""
+    """What there is before the first step. `quota_resources`: what the file of --quota-resources says."""
+
+    quota_resources: Form | UnsetType = UNSET
 
 
 class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):

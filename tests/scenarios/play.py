@@ -14,6 +14,7 @@ from tests.scenarios.model import Objects, ScenarioError, Step, Written, attribu
 from tests.scenarios.world import ShortcutDiffers
 
 _WORLD = (
+    "quotaResources",
     "time",
     "namespaces",
     "flavors",

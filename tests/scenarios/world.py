@@ -20,6 +20,7 @@ from controller.core.decision.decide import decide
 from controller.core.explaining.wording import describe
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.keys import CONDITION
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Admit, Evict, Plan
@@ -67,13 +68,18 @@ class ShortcutDiffers(Exception):
     """What the incremental decision left waiting is admitted by a look at everything, or by a restarted controller."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Mind:
     """What a controller has in memory, and a restart loses."""
 
+    resources: QuotaResources = AS_REQUESTED
     cache: ClusterCache = field(default_factory=lambda: ClusterCache(lambda: None))
     written: Written = field(default_factory=Written)
-    decode: PodDecoder = field(default_factory=PodDecoder)
+
+    def __post_init__(self) -> None:
+        self.cache.resources = self.resources
+        self.decode = PodDecoder(resources=self.resources)
+        self.nodes = sinks.NodeSink(self.cache)
 
     def read(self, kind: str, document: Json) -> Read:
         """Take one of our objects in."""
@@ -125,6 +131,10 @@ class Cluster:
         """Our objects as the controller read them, for their status."""
         return self._mind.written
 
+    def count_by(self, resources: QuotaResources) -> None:
+        """Let the controller begin with other resources of quota."""
+        self._mind = _Mind(resources)
+
     # -- what happens ----------------------------------------------------------------------------------------------
 
     def put_object(self, kind: str, key: str, document: Json) -> str | None:
@@ -152,7 +162,7 @@ class Cluster:
     def put_node(self, name: str, document: Json) -> None:
         """Create or change a node."""
         self.nodes[name] = document
-        self.cache.put_node(decode_node(orjson.dumps(document)))
+        self._mind.nodes.upsert(decode_node(orjson.dumps(document)))
 
     def drop_node(self, name: str) -> None:
         """Remove a node; what ran there stays until somebody deletes it."""
@@ -350,11 +360,11 @@ class Cluster:
                 raise ShortcutDiffers(f"a simulation from a file begins with {counted}; the file's with {used}")
 
     def _fresh(self) -> _Mind:
-        mind = _Mind()
+        mind = _Mind(self._mind.resources)
         for name, labels in self.namespaces.items():
             mind.cache.set_namespace(name, labels)
         for node in self.nodes.values():
-            mind.cache.put_node(decode_node(orjson.dumps(node)))
+            mind.nodes.upsert(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
         for job in self.jobs.values():

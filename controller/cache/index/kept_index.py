@@ -133,7 +133,7 @@ class KeptIndex:
     def _built(self, world: IndexInputs, fitting: FittingPods) -> FeasibilityIndex:
         amounts = AmountRows(world.tree, world.flavors)
         queue_of = partial(cluster_queue_of, self._queues, self._local_queues)
-        classes = ClassRows(amounts.row_of, dict(world.flavors), fitting, queue_of)
+        classes = ClassRows(amounts.row_of, dict(world.flavors), fitting, queue_of, world.tree.resources)
         self._given = self._what_is_given()
         self._coming, self._going = dict(self._inside), {}
         return FeasibilityIndex(amounts, fitting, classes, self._windows.lines, may_hear_more(self._queues))

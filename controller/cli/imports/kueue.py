@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TextIO, get_args
+from typing import Any, NamedTuple, TextIO, get_args
 
 import click
 import yaml
 
 from controller.cli.files import files_option
 from controller.cli.imports.documents import ConversionError, is_foreign, objects, tell_foreign
+from controller.cli.imports.kueue_configuration import config_map, is_configuration, quota_resources, warnings
 from controller.cli.imports.kueue_conversion import convert
 from controller.cli.imports.kueue_documents import GROUP, Found, read
 from controller.cli.imports.kueue_flavors import Capacity
 from controller.cli.imports.kueue_report import Report
+from controller.core.kubernetes.quota_resources import QuotaResources
 
 _TOLD: dict[Capacity, str] = {
     "Nodes": "there quota alone admits; here a pod is admitted only when a node of its flavor has room for it too "
@@ -47,9 +49,10 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sharing: bool) -> None:
     """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to Penstock's, on stdout.
 
-    Reads v1beta1 and v1beta2, and Cohorts and Topologies of v1alpha1. Leaves out objects of other projects. Reports
-    each difference on stderr, one per line. Writes nothing if an object is faulty, or if something was left out that
-    changes which pods are admitted.
+    Reads v1beta1 and v1beta2, and Cohorts and Topologies of v1alpha1. Of Kueue's own configuration file, it reads
+    resources.transformations and resources.excludeResourcePrefixes, and writes them as a ConfigMap. Leaves out objects
+    of other projects. Reports each difference on stderr, one per line. Writes nothing if an object is faulty, or if
+    something was left out that changes which pods are admitted.
 
     \b
     Example:
@@ -61,7 +64,9 @@ def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sha
     """
     report = Report()
     try:
-        documents = convert(_read(files), capacity, report, fair_sharing=fair_sharing)
+        read_of = _read(files)
+        documents = convert(read_of.objects, capacity, report, fair_sharing=fair_sharing)
+        documents = [*_resources(read_of.configurations, documents, report), *documents]
     except ConversionError as error:
         raise click.ClickException(str(error)) from None
     left_out = report.losses if partial else []
@@ -72,12 +77,38 @@ def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sha
     click.echo(yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True), nl=False)
 
 
-def _read(files: tuple[TextIO, ...]) -> list[Found]:
+class _Input(NamedTuple):
+    """Objects of the files, and by where it stands Kueue's own configuration."""
+
+    objects: list[Found]
+    configurations: dict[str, dict[str, Any]]
+
+
+def _resources(
+    configurations: dict[str, dict[str, Any]], documents: list[dict[str, Any]], report: Report
+) -> list[dict[str, Any]]:
+    """Return the ConfigMap of a configuration that says which resources quota counts. Raises ConversionError."""
+    if len(configurations) > 1:
+        raise ConversionError(f"{' and '.join(configurations)}: two configurations of Kueue; leave one of them out")
+    made = list[dict[str, Any]]()
+    for where, body in configurations.items():
+        told = quota_resources(where, body, report.losses)
+        queues = [one for one in documents if one["kind"] == "ClusterQueue"]
+        report.warnings += warnings(where, body, told, queues)
+        made += [config_map(body)] if told != QuotaResources() else []
+    return made
+
+
+def _read(files: tuple[TextIO, ...]) -> _Input:
     """Return every object of the files. Raises ConversionError with the faults of all of them."""
     found: list[Found] = []
+    configurations: dict[str, dict[str, Any]] = {}
     faults: list[str] = []
     for file in files:
         for where, body in objects(file):
+            if isinstance(body, dict) and is_configuration(body):
+                configurations[where] = body
+                continue
             if is_foreign(body, GROUP):
                 tell_foreign(where, body)
                 continue
@@ -85,8 +116,8 @@ def _read(files: tuple[TextIO, ...]) -> list[Found]:
                 found.append(read(where, body))
             except ConversionError as error:
                 faults.append(str(error))
-    if not found and not faults:
+    if not found and not configurations and not faults:
         faults.append(f"{', '.join(file.name for file in files)}: {'hold' if len(files) > 1 else 'holds'} no object")
     if faults:
         raise ConversionError("\n".join(faults))
-    return found
+    return _Input(found, configurations)

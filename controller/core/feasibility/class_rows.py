@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from controller.core.capacity.fitting_pods import Counts, FittingPods, Rows
 from controller.core.feasibility.amount_rows import ANY_QUEUE
 from controller.core.gate.narrowing import Conflict, narrow
-from controller.core.kubernetes.amounts import PODS
+from controller.core.kubernetes.quota_resources import QuotaResources
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.available_amounts import MOST, Amounts, bounded
 from controller.core.quota.quota_tree import UsageKey
@@ -53,13 +53,19 @@ class ClassRows:
     """Rows of all classes that were put in. A part is a pod set of a class."""
 
     def __init__(
-        self, row_of: Mapping[UsageKey, int], flavors: Mapping[str, Flavor], fitting: FittingPods, queue_of: QueueOf
+        self,
+        row_of: Mapping[UsageKey, int],
+        flavors: Mapping[str, Flavor],
+        fitting: FittingPods,
+        queue_of: QueueOf,
+        resources: QuotaResources,
     ) -> None:
         """`queue_of` returns the ClusterQueue of a class; None: it has none, or a queue that does not exist."""
         self._row_of = row_of
         self._flavors = flavors
         self._fitting = fitting
         self._queue_of = queue_of
+        self._resources = resources
         self._numbers = {name: at for at, name in enumerate(n for n, one in flavors.items() if not one.is_summed)}
         self._clear()
 
@@ -138,9 +144,8 @@ class ClassRows:
         for resource, need in pods.requests:
             given = self._row_of.get((queue.name, flavor.name, resource)) if resource in quota.nominal else None
             summed = self._row_of.get((ANY_QUEUE, flavor.name, resource))
-            if given is None and resource != PODS:
-                return None
-            if flavor.is_summed and summed is None and resource != PODS:
+            is_short = given is None or (flavor.is_summed and summed is None)
+            if is_short and not self._resources.needs_no_quota(resource):
                 return None
             limit = self._row_of.get((queue.name, "", resource))
             takes += [(row, bounded(need)) for row in (given, limit, summed) if row is not None]

@@ -43,7 +43,7 @@ def index_of(snapshot: Snapshot) -> FeasibilityIndex:
     room = nodes.room or Room(nodes.index, nodes.used)
     amounts, fitting = AmountRows(queues.tree, queues.flavors), FittingPods(nodes.index, room.free)
     queue_of = partial(cluster_queue_of, queues.cluster_queues, queues.local_queues)
-    classes = ClassRows(amounts.row_of, queues.flavors, fitting, queue_of)
+    classes = ClassRows(amounts.row_of, queues.flavors, fitting, queue_of, queues.tree.resources)
     classes.put(runs)
     lines: dict[QueueKey, list[WorkloadClass]] = {}
     for kind in sorted(runs, key=lambda one: runs[one][0].order):

@@ -18,6 +18,8 @@ CPU: Final = "cpu"
 MEMORY: Final = "memory"
 PODS: Final = "pods"
 MAX_VALUE: Final = 2**63 - 1
+UNLIMITED: Final = 2**60
+"""What nodes have of a resource of which nobody knows how much they have."""
 
 Requests = tuple[tuple[str, int], ...]
 """(resource, amount) pairs, sorted by resource, without zeros: hashable, so that equal demands are one object."""
@@ -66,13 +68,13 @@ def parse_quantity(text: str | int) -> Fraction:
 
 def demand_amount(resource: str, text: str | int) -> int:
     """Amount that a request takes, rounded up to the resource's unit."""
-    scaled = parse_quantity(text) * _units_per_whole(resource)
+    scaled = parse_quantity(text) * units_per_whole(resource)
     return -(-scaled.numerator // scaled.denominator)
 
 
 def supply_amount(resource: str, text: str | int) -> int:
     """Amount that a quota, a node or a static capacity gives, rounded down to the resource's unit."""
-    scaled = parse_quantity(text) * _units_per_whole(resource)
+    scaled = parse_quantity(text) * units_per_whole(resource)
     return scaled.numerator // scaled.denominator
 
 
@@ -116,5 +118,6 @@ def plus(several: Iterable[Requests]) -> Requests:
     return as_requests(total)
 
 
-def _units_per_whole(resource: str) -> int:
+def units_per_whole(resource: str) -> int:
+    """Return how many units of a resource are one of it as people write it."""
     return 1000 if resource == CPU else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller.core.kubernetes.amounts import Requests
+from controller.core.kubernetes.amounts import UNLIMITED, Requests
 from controller.core.kubernetes.taints import Taint
 
 
@@ -21,6 +21,11 @@ class Node:
     not_ready_since: int = 0
     """When it stopped being Ready, seconds since 1970; means nothing while it is Ready."""
     is_cordoned: bool = False
+
+    @property
+    def known(self) -> Mapping[str, int]:
+        """What is allocatable of resources of which that is known."""
+        return {resource: amount for resource, amount in self.allocatable.items() if amount < UNLIMITED}
 
     @property
     def is_usable(self) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from controller.core.capacity.node_search import Search
 from controller.core.capacity.room import Room, RoomLeft
-from controller.core.kubernetes.amounts import PODS, Requests
+from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
@@ -91,13 +91,13 @@ class Ledger:
         """Return the first resource (by name) whose quota does not allow these too, else None.
 
         What no waiting would change is told before what is short for now. A resource without a quota is not given at
-        all, `pods` apart: pods are only counted where a quota says so.
+        all, `pods` and what quota leaves out apart: these are only counted where a quota says so.
         """
         counted: list[tuple[str, int]] = []
         for resource, need in requests:
             cell = self._tree.cell(queue.name, (quota.flavor, resource)) if resource in quota.nominal else None
             if cell is None:
-                if resource == PODS:
+                if self._tree.resources.needs_no_quota(resource):
                     continue
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, 0, "the queue has no quota for it")
             # where a quota of the tree changes by itself, waiting may well help
@@ -166,7 +166,7 @@ class Ledger:
         """
         short: Blocker | None = None
         for resource, need in requests:
-            if resource == PODS and resource not in flavor.sums:
+            if resource not in flavor.sums and self._tree.resources.needs_no_quota(resource):
                 continue
             total = flavor.sums.get(resource, 0)
             if need > total:

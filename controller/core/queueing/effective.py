@@ -130,7 +130,7 @@ def live_capacity(flavor: Flavor | None, members: Iterable[Node], now: int) -> C
             if end <= now:
                 continue
             until = min(until, end)
-        for resource, amount in node.allocatable.items():
+        for resource, amount in node.known.items():
             total[resource] = total.get(resource, 0) + amount
     return Capacity(total, until)
 

@@ -15,7 +15,8 @@ from math import isqrt
 from typing import Final
 
 from controller.core.budgets.budget import price_unit
-from controller.core.kubernetes.amounts import PODS, Requests
+from controller.core.kubernetes.amounts import Requests
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 
 AHEAD_SECONDS: Final = 300
 """Who is admitted counts at once with what its usage comes to in this time: Kueue's entry penalty, of one sample."""
@@ -63,14 +64,16 @@ def mixed(consumed: int, current: int, seconds: int, half_life: int) -> int:
 class PastUsageRule:
     """`half_life` in seconds; `weights` by resource in billionths, of a core, a GiB, or one of anything else.
 
-    What is not listed counts 1, `pods` nothing. `by_namespace`: all LocalQueues of a namespace count as one, so that
-    nobody gains by making more of them. `by_user`: the users of each are counted, too.
+    What is not listed counts 1; `pods`, and what quota leaves out by `resources`, count nothing. `by_namespace`: all
+    LocalQueues of a namespace count as one, so that nobody gains by making more of them. `by_user`: the users of each
+    are counted, too.
     """
 
     half_life: int
     weights: Mapping[str, int] = field(default_factory=dict)
     by_namespace: bool = True
     by_user: bool = False
+    resources: QuotaResources = AS_REQUESTED
 
     @property
     def key(self) -> str:
@@ -82,7 +85,7 @@ class PastUsageRule:
         return sum(amount * self._weight(one) * (_WHOLE // price_unit(one)) for one, amount in requests)
 
     def _weight(self, resource: str) -> int:
-        return self.weights.get(resource, 0 if resource == PODS else _NANO)
+        return self.weights.get(resource, 0 if self.resources.needs_no_quota(resource) else _NANO)
 
 
 def cores(amount: int) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from operator import gt
 
-from controller.core.kubernetes.amounts import PODS
 from controller.core.quota.quota_tree import Column, QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 
@@ -50,7 +49,8 @@ class FallingUsage:
         path = self._tree.path(queue)
         for column, amount in held:
             at, part = self._columns.index(column), amount
-            is_counted = column[1] != PODS or self._tree.cell(queue, column) is not None
+            is_quota = self._tree.cell(queue, column) is not None
+            is_counted = is_quota or not self._tree.resources.needs_no_quota(column[1])
             for name in path:
                 row = self._fallen.get(name) or self._fall(name)
                 used, local = row.used, row.local[at]

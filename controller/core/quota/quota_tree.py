@@ -8,9 +8,10 @@ tree of its own. Python's integers are exact at any size, so nothing saturates. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.core.queueing.fair_sharing_policy import USUAL, Strategy
 from controller.core.queueing.past_usage import PastUsageRule
 from controller.core.queueing.queues import ClusterQueue
@@ -50,12 +51,20 @@ class Link:
 class QuotaTree:
     """All cluster queues and who is whose parent. Replaced as a whole when one of them changes.
 
+    `resources`: what pods are charged beside, and instead of, what they request.
+
     `faults` says of each queue in a broken part of the tree why that part cannot be used; such a queue stands alone.
     `fair_roots` are those whose tree shares fairly.
     """
 
-    def __init__(self, queues: Mapping[str, ClusterQueue], invalid: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        queues: Mapping[str, ClusterQueue],
+        invalid: Mapping[str, str] | None = None,
+        resources: QuotaResources = AS_REQUESTED,
+    ) -> None:
         """`invalid` are queues that exist and cannot be used as written, with the reason."""
+        self.resources = resources
         self._queues = queues
         self._invalid = invalid or {}
         self.faults: dict[str, str] = {}
@@ -187,7 +196,8 @@ class QuotaTree:
     def past_usage(self, name: str) -> PastUsageRule | None:
         """Return how past usage orders the LocalQueues of a queue, as the root says; None: it does not."""
         root = self._queues.get(self.path(name)[-1])
-        return None if root is None or root.fair_sharing is None else root.fair_sharing.past_usage
+        rule = None if root is None or root.fair_sharing is None else root.fair_sharing.past_usage
+        return None if rule is None else replace(rule, resources=self.resources)
 
     @property
     def names(self) -> Iterable[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from controller.core.kubernetes.amounts import PODS, Requests
+from controller.core.kubernetes.amounts import Requests
 from controller.core.quota.quota_tree import Column, Link, QuotaTree, UsageKey
 
 
@@ -119,11 +119,11 @@ class TreeUsage:
     def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
 
-        Pods of a queue that has no quota for `pods` are not those above it's either. `is_only_held`: what is charged
-        to another flavor already, so that limits on all flavors do not count it twice.
+        What needs no quota (pods, what quota leaves out) is not counted above a queue that has none for it.
+        `is_only_held`: what is charged to another flavor already, so that limits on all flavors do not count it twice.
         """
         path = self._path(queue, (flavor, resource))
-        is_counted = resource != PODS or path[0].is_quota
+        is_counted = path[0].is_quota or not self._tree.resources.needs_no_quota(resource)
         part = amount
         for row in path:
             if row.total is not None and not is_only_held:
@@ -137,7 +137,7 @@ class TreeUsage:
     def rise(self, queue: str, column: Column, amount: int, at: str) -> int:
         """Return by how much usage at a queue would rise if this amount were charged to the one below it."""
         path = self._path(queue, column)
-        if column[1] == PODS and not path[0].is_quota:
+        if not path[0].is_quota and self._tree.resources.needs_no_quota(column[1]):
             return amount if at == queue else 0
         part = amount
         for row in path:

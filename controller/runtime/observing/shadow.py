@@ -85,6 +85,7 @@ class Shadow:
         """`standby`: it may become the leader; what its watches keep is handed over then."""
         self._metrics = metrics
         self.cache = ClusterCache(self._wake, backfill_depth=settings.backfill_depth, kept=settings.keeps_places)
+        self.cache.resources = settings.resources
         differences = Differences(metrics, is_logged=standby is None)
         self._admissions = ObservedAdmissions(self.cache, differences, ahead=_AHEAD * settings.workers)
         self._evictions = ObservedEvictions(self.cache, differences, wake=self._wake)
@@ -98,7 +99,7 @@ class Shadow:
             self.cache, self._admissions, self._evictions, forecasts, is_due=lambda: self._loop.is_due
         )
         pods, keeps = PodSink(self.cache, observed), standby is not None
-        decode = PodDecoder() if standby is None else standby.decode
+        decode = PodDecoder(resources=settings.resources) if standby is None else standby.decode
         self.watches = Watches(client, self.cache, metrics, Written(), decode=decode, pods=pods, keeps=keeps)
 
     def _wake(self) -> None:

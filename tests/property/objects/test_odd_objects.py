@@ -126,7 +126,7 @@ class World:
     def __init__(self, documents: dict[str, Json]) -> None:
         self.writer = Writer()
         self.cache, self.written = ClusterCache(lambda: None), Written()
-        watched = (*deciding(self.cache, self.written), *reported_kinds(self.cache, self.written))
+        watched = (*deciding(self.cache, self.written, PodDecoder()), *reported_kinds(self.cache, self.written))
         self.watched = {path.rsplit("/", 1)[-1]: (read, sink) for path, read, sink in watched}
         self.watched["podgroups"] = decode_pod_group, PodGroupSink(self.cache)
         self.watched["pods"] = PodDecoder(), PodSink(self.cache)

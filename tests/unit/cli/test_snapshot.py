@@ -9,6 +9,7 @@ import pytest
 from controller.cli import snapshot_input
 from controller.cli.main import run
 from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
 from controller.kube.client import Client
 from controller.kube.errors import Forbidden
 from controller.replay.as_written import AsWritten
@@ -44,7 +45,8 @@ def depths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def answer(monkeypatch: pytest.MonkeyPatch, *unreadable: str, fault: Exception | None = None) -> list[int]:
     depths: list[int] = []
 
-    async def record(client: Client, *, backfill_depth: int) -> Recorded:
+    async def record(client: Client, *, backfill_depth: int, resources: QuotaResources) -> Recorded:
+        assert resources == AS_REQUESTED
         depths.append(backfill_depth)
         if fault is not None:
             raise fault

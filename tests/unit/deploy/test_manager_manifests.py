@@ -74,18 +74,22 @@ def test_the_certificate_is_read_from_where_it_is_mounted() -> None:
     assert volumes["client-ca"]["configMap"] == {"name": "penstock-webhook-client-ca", "optional": True}
 
 
-def test_the_file_of_receivers_is_read_from_where_it_is_mounted() -> None:
+@pytest.mark.parametrize(
+    ("component", "file", "source"),
+    [
+        ("notifications", "notifications.yaml", {"secret": {"secretName": "penstock-notifications", "optional": True}}),
+        ("quota-resources", "resources.yaml", {"configMap": {"name": "penstock-quota-resources", "optional": True}}),
+    ],
+)
+def test_a_file_is_read_from_where_it_is_mounted(component: str, file: str, source: dict[str, Any]) -> None:
     controller = DEPLOYMENTS["penstock-controller"]
-    (mount,) = container_of(controller)["volumeMounts"]
-    (volume,) = controller["spec"]["template"]["spec"]["volumes"]
-    (operation,) = features.patched(ROOT / "config" / "components" / "notifications", "penstock-controller")
+    mounts = {one["name"]: one["mountPath"] for one in container_of(controller)["volumeMounts"]}
+    volumes = {one["name"]: one for one in controller["spec"]["template"]["spec"]["volumes"]}
+    (operation,) = features.patched(ROOT / "config" / "components" / component, "penstock-controller")
 
-    assert volume["name"] == mount["name"]
-    assert volume["secret"] == {"secretName": "penstock-notifications", "optional": True}
-    assert operation["value"] == f"--notifications={mount['mountPath']}/notifications.yaml"
-    container = {**container_of(controller), "args": [*container_of(controller)["args"], operation["value"]]}
-    taken = options_of({"spec": {"template": {"spec": {"containers": [container]}}}})
-    assert taken["notifications"] == Path(mount["mountPath"]) / "notifications.yaml"
+    assert set(mounts) == set(volumes)
+    assert volumes[component] == {"name": component, **source}
+    assert operation["value"] == f"--{component}={mounts[component]}/{file}"
 
 
 @BOTH

@@ -77,7 +77,8 @@ def served(cluster: Cluster) -> FakeLists:
 
 
 def outcome(cluster: Cluster) -> Outcome:
-    recorded = asyncio.run(record(served(cluster).as_client, now=lambda: cluster.now))
+    resources = cluster.cache.resources
+    recorded = asyncio.run(record(served(cluster).as_client, resources=resources, now=lambda: cluster.now))
     assert not recorded.unreadable
     return outcome_of(recorded.snapshot, decide(recorded.snapshot, limit=sys.maxsize))
 

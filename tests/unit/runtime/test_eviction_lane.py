@@ -9,6 +9,8 @@ from controller.cache.cluster import ClusterCache
 from controller.core.keys import EVICTION
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.core.workloads.pods import Pod
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_jobs import AnswerDecoder
 from controller.kube.errors import (
     Conflict,
     Forbidden,
@@ -47,6 +49,7 @@ class Rig:
             client.as_client,
             self.cache,
             self.metrics,
+            decode=AnswerDecoder(PodDecoder()),
             held=leading,
             on_evicted=self.announced.append,
             wake=self._wake,

@@ -39,6 +39,7 @@ def test_every_component_is_known_to_work_or_refused() -> None:
         "history",
         "network-policy",
         "notifications",
+        "quota-resources",
     }
     assert features.trouble(["cert-manager"]) == (
         "cert-manager cannot work here: a sandbox has no cert-manager, and the webhook there has the sandbox's own "
