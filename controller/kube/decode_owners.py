@@ -21,6 +21,8 @@ _job = Decoder(wire.JobObject)
 _pod_group = Decoder(wire_groups.PodGroupObject)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _NEVER = "Never"
+_TOGETHER = "PodGroup"
+"""The DisruptionMode of v1alpha2 that is `all` since."""
 _DEFAULT_BACKOFF = 6
 _LONGEST_INDEX = 10
 _REMEMBERED = 10_000
@@ -73,13 +75,17 @@ def decode_pod_group(raw: bytes | Raw) -> PodGroup:
         found.metadata.name,
         0 if gang is None else gang.min_count,
         topology=tuple(one.key for one in constraints.topology or ()) if constraints is not None else (),
-        is_disrupted_together=spec.disruption_mode is not None and _is_set(spec.disruption_mode.all),
+        is_disrupted_together=_is_disrupted_together(spec.disruption_mode),
         priority=spec.priority,
         priority_class=spec.priority_class_name or "",
         preemption_policy=spec.preemption_policy or "",
         parent=spec.parent_composite_pod_group_name or "",
         has_claims=_is_set(spec.resource_claims),
     )
+
+
+def _is_disrupted_together(mode: wire_groups.DisruptionMode | str | None) -> bool:
+    return mode == _TOGETHER if isinstance(mode, str) else mode is not None and _is_set(mode.all)
 
 
 def _is_set(raw: Raw) -> bool:

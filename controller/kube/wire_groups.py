@@ -32,7 +32,7 @@ class GroupConstraints(Struct):
 
 
 class DisruptionMode(Struct):
-    """scheduling.k8s.io DisruptionMode; without `all` its pods are disrupted one by one."""
+    """scheduling.k8s.io DisruptionMode; without `all` its pods are disrupted one by one. In v1alpha2 it is a word."""
 
     all: Raw = Raw()
 
@@ -42,7 +42,7 @@ class PodGroupSpec(Struct, rename="camel"):
 
     scheduling_policy: GroupPolicy = field(default_factory=GroupPolicy)
     scheduling_constraints: GroupConstraints | None = None
-    disruption_mode: DisruptionMode | None = None
+    disruption_mode: DisruptionMode | str | None = None
     priority: int | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None

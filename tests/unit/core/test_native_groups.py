@@ -40,6 +40,8 @@ def hold(cache: ClusterCache) -> str:
         ({"schedulingConstraints": {"topology": [{"key": RACK}]}}, {"topology": (RACK,)}),
         ({"disruptionMode": {"all": {}}}, {"is_disrupted_together": True}),
         ({"disruptionMode": {"single": {}}}, {}),
+        ({"disruptionMode": "PodGroup"}, {"is_disrupted_together": True}),
+        ({"disruptionMode": "Pod"}, {}),
         (
             {"priority": 7, "priorityClassName": "urgent", "preemptionPolicy": "Never"},
             {"priority": 7, "priority_class": "urgent", "preemption_policy": "Never"},
