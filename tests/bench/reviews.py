@@ -1,4 +1,4 @@
-"""What the benchmarks send: reviews of new pods, as the apiserver of 1.36 writes them."""
+"""What the benchmarks send: reviews of new pods, as the apiserver writes them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def helm(
     values: Mapping[str, Any],
     *,
     namespace: str = "penstock-system",
-    kubernetes: str = "v1.36.3",
+    kubernetes: str = "v1.37.2",
     kubeconfig: Path | None = None,
 ) -> dict[str, str]:
     """What `helm template` writes, by template: text. With a kubeconfig, what `helm install` would send there."""

@@ -25,8 +25,8 @@ def may_change(old: Json, new: Json, *, minor: int = NEWEST) -> tuple[Violation,
     that its feature gates are at their defaults. Paths and causes are its own too, with one exception: where a part of
     the spec that is no scheduling directive (`spec_validity`) becomes malformed, it names that part beside `spec`.
     Not looked at: status, managedFields, resourceVersion, and what the apiserver puts back by itself (generation,
-    creationTimestamp). Fields of three features that are off by default (cluster trust bundles and certificates in
-    volumes, stop signals) it drops without a word where they are new; here that counts as a change of the spec.
+    creationTimestamp). Fields of features that are off by default (stop signals; in 1.36 also cluster trust bundles and
+    certificates in volumes) it drops without a word where they are new; here that counts as a change of the spec.
     """
     before, after = old.get("spec") or {}, new.get("spec") or {}
     is_same_spec = before is after or before == after

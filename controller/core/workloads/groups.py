@@ -1,7 +1,7 @@
 """To which pod group a pod belongs, as it says itself.
 
-By a label with the size in an annotation, as its Job's, or by Kubernetes' own `spec.schedulingGroup` (KEP-4671). What
-it says in our words comes first: who writes both has written ours for us.
+By Kubernetes' own `spec.schedulingGroup` (KEP-4671), by a label with the size in an annotation, or as its Job's. The
+first comes first: kube-scheduler runs the pods of a PodGroup only as that says, whatever is released.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Membership:
 
     `minimum`: how many of them are admitted together, the others by themselves; 0: all, or as its PodGroup says.
     `slices`: each so many of them share a domain. `never_preempts`: of a PodGroup's pod, whether kube-scheduler
-    preempts none for it.
+    preempts none for it; `wants_gang`: of such a pod, whether an annotation of ours says that it is one of a gang.
     """
 
     key: GroupKey
@@ -62,6 +62,7 @@ class Membership:
     minimum: int = 0
     slices: Slices | None = None
     never_preempts: bool = False
+    wants_gang: bool = False
 
 
 class GroupFault(ValueError):
@@ -82,22 +83,16 @@ def membership(
     `pod_group`: what its `spec.schedulingGroup` names; `never_preempts`: its `spec.preemptionPolicy` is Never.
     """
     name, notes = labels.get(POD_GROUP), annotations or _NONE
+    if pod_group:
+        return _native(GroupKey(namespace, pod_group, is_native=True), name, notes, never_preempts=never_preempts)
     if name is not None:
         size = _size(notes.get(POD_GROUP_SIZE))
         minimum, slices = _minimum(notes, size), _slices(notes)
         for key, count in ((POD_GROUP_SIZE, size), (POD_GROUP_MIN, minimum)):
             _check_slices(slices, key, count)
         return Membership(GroupKey(namespace, name), size, _topology(notes), minimum, slices)
-    said = notes.get(GANG)
-    if said is None and pod_group:
-        if POD_GROUP_MIN in notes:
-            raise GroupFault(f"the annotation {POD_GROUP_MIN} is not for PodGroup {pod_group}: its minCount says that")
-        native = GroupKey(namespace, pod_group, is_native=True)
-        return Membership(native, 0, _topology(notes), 0, _slices(notes), never_preempts)
-    if said is None or said == "false":
+    if not _says_gang(notes):
         return None
-    if said != "true":
-        raise GroupFault(f"the annotation {GANG} is {said[:40]!r}; write true or false")
     if owner is None or owner.kind != "Job" or not owner.api_version.startswith("batch/"):
         raise GroupFault(
             f"the annotation {GANG} is for the pods of a Job, and this pod has none; elsewhere a gang is made with the "
@@ -106,6 +101,24 @@ def membership(
     minimum, slices = _minimum(notes), _slices(notes)
     _check_slices(slices, POD_GROUP_MIN, minimum)
     return Membership(GroupKey(namespace, owner.uid, is_job=True), 0, _topology(notes), minimum, slices)
+
+
+def _native(key: GroupKey, label: str | None, notes: Mapping[str, str], *, never_preempts: bool) -> Membership:
+    """A pod of a PodGroup, whose size and minimum are said there and nowhere else."""
+    if label is not None:
+        text = f"the label {POD_GROUP} is {label}, and spec.schedulingGroup names PodGroup {key.name}"
+        raise GroupFault(f"{text}; remove the label")
+    if POD_GROUP_MIN in notes:
+        raise GroupFault(f"the annotation {POD_GROUP_MIN} is not for PodGroup {key.name}: its minCount says that")
+    wants_gang = _says_gang(notes)
+    return Membership(key, 0, _topology(notes), 0, _slices(notes), never_preempts, wants_gang)
+
+
+def _says_gang(notes: Mapping[str, str]) -> bool:
+    said = notes.get(GANG, "false")
+    if said not in ("true", "false"):
+        raise GroupFault(f"the annotation {GANG} is {said[:40]!r}; write true or false")
+    return said == "true"
 
 
 def _topology(notes: Mapping[str, str]) -> Topology | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from controller.core.keys import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from controller.core.keys import GANG, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from controller.core.reasons import Reason, first_few
 from controller.core.workloads.groups import PodGroup
 from controller.core.workloads.pods import Pod
@@ -49,12 +49,15 @@ def _fault(group: PodGroup) -> str | None:
 
 
 def _contradiction(group: PodGroup, members: Sequence[Pod]) -> str | None:
-    """What is said differently by pods. Of priorities kube-scheduler demands the same (`validatePodGroup`)."""
+    """Say what pods say otherwise. Of priorities kube-scheduler demands the same (`validatePodGroup`)."""
     other = next((pod for pod in members if group.priority is not None and pod.priority != group.priority), None)
     if other is not None:
         own = f"spec.priority of PodGroup {group.name} is {group.priority}, and of pod {other.name} {other.priority}"
         why = "kube-scheduler runs no group whose pods have another priority"
         return f"{own}: {why}; name the same priorityClassName in both"
+    if not group.min_count and any(pod.group is not None and pod.group.wants_gang for pod in members):
+        own = f"spec.schedulingPolicy of PodGroup {group.name} is basic, and the annotation {GANG} of its pods is true"
+        return f"{own}; remove the annotation, or create the PodGroup with the policy gang"
     for said in {pod.group.topology for pod in members if pod.group is not None and pod.group.topology is not None}:
         if group.topology and said.key != group.topology[0]:
             name = REQUIRED_TOPOLOGY if said.is_required else PREFERRED_TOPOLOGY

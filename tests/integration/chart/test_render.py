@@ -74,7 +74,7 @@ def built(folder: Path, gate: str, *components: str) -> dict[str, Json]:
     return by_name(one for one in renderer.kustomize(folder) if one["kind"] != "Namespace")
 
 
-def rendered(kubernetes: str = "v1.36.3", **values: Any) -> dict[str, Json]:
+def rendered(kubernetes: str = "v1.37.2", **values: Any) -> dict[str, Json]:
     return by_name(renderer.objects(renderer.helm(CHART, values, kubernetes=kubernetes)))
 
 

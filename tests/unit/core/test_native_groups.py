@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.core.keys import GANG as GANG_NOTE
+from controller.core.keys import POD_GROUP
 from controller.core.queueing.queues import SchedulerPreemption
-from controller.core.workloads.groups import GroupKey, Membership, PodGroup
+from controller.core.workloads.groups import GroupFault, GroupKey, Membership, PodGroup, membership
 from controller.core.workloads.topology import Topology
 from controller.kube.decode_owners import decode_pod_group
 from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota
@@ -96,6 +98,21 @@ def test_what_cannot_be_kept_to_names_the_field(group: PodGroup, text: str) -> N
 )
 def test_what_can_be_kept_to_holds_nobody(group: PodGroup) -> None:
     assert hold(a_group_of_two(group, priority=5)) == ""
+
+
+@pytest.mark.parametrize(("group", "is_held"), [(GANG, False), (BASIC, True)])
+def test_a_gang_by_annotation_needs_a_pod_group_that_is_one(group: PodGroup, is_held: bool) -> None:
+    said = hold(a_group_of_two(group, member=Membership(KEY, wants_gang=True)))
+    assert said.startswith("GangInvalid: spec.schedulingPolicy of PodGroup train is basic, and the") == is_held
+
+
+def test_what_a_pod_names_in_scheduling_group_comes_first() -> None:
+    found = membership("default", {}, {GANG_NOTE: "true"}, None, "train")
+    assert found == Membership(KEY, wants_gang=True)
+    with pytest.raises(
+        GroupFault, match=r"pod-group is ours, and spec.schedulingGroup names PodGroup train; remove the"
+    ):
+        membership("default", {POD_GROUP: "ours"}, {}, None, "train")
 
 
 def test_the_topology_of_a_pod_group_is_required() -> None:
