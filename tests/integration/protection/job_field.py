@@ -43,13 +43,17 @@ class JobField:
 
     async def ask(self, row: JobRow) -> Reply:
         """Make the Job that the row begins with, and its request, as a dry run."""
-        match row.does:
+        return await self.send(row.who, row.does)
+
+    async def send(self, who: Who, does: CreateJob | UpdateJob) -> Reply:
+        """Make the Job that a request begins with, and the request, as a dry run."""
+        match does:
             case CreateJob(metadata, template, spec, where):
                 body = a_job("created", metadata, template, spec)
-                return await self._send(row.who, "POST", self._jobs(where), body, where)
+                return await self._send(who, "POST", self._jobs(where), body, where)
             case UpdateJob(start, patch, subresource):
                 path = f"{self._jobs()}/{await self._start(start)}"
-                return await self._send(row.who, "PATCH", f"{path}/{subresource}".rstrip("/"), self._signed(patch))
+                return await self._send(who, "PATCH", f"{path}/{subresource}".rstrip("/"), self._signed(patch))
 
     def _signed(self, patch: Json) -> Json:
         """The fence wants the leader's name, which no table knows."""

@@ -19,9 +19,11 @@ from controller.core.keys import (
 from tests.integration.protection.table import Refused, Where, Who
 
 Json = dict[str, Any]
+FORMER = "a-former-leader"
+"""In whose name the Jobs of the table were admitted."""
 STAMPS_OF_JOB: Json = {
     "labels": {CLUSTER_QUEUE: "team", FLAVOR: "spot"},
-    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: "sandbox", ORIGINAL_TEMPLATE: "{}"},
+    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: FORMER, ORIGINAL_TEMPLATE: "{}"},
 }
 STAMPS_OF_TEMPLATE: Json = {
     "labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "team", FLAVOR: "spot"},

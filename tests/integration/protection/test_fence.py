@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from controller.core.keys import ADMITTED_BY
+from controller.core.keys import ADMITTED_BY, CLUSTER_QUEUE, ORIGINAL_TEMPLATE, RELEASE_ATTEMPT, REVOKED_BY
 from controller.kube.client import MERGE_PATCH, Client
 from controller.sandbox.programs import Program
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.job_field import JobField
+from tests.integration.protection.job_table import FORMER, JobStart, UpdateJob
 from tests.integration.protection.people import Field
 from tests.integration.protection.table import OPENED, QUEUED_LABELS, Start, Update, Who
 from tests.support.eventually import eventually
+from tests.support.impersonation import Impersonation
 from tests.support.leaders import LEASE, delete_lease, until_leads
 from tests.support.team import Team, is_gated
 
@@ -53,6 +56,48 @@ async def test_only_who_holds_the_lease_may_stamp(field: Field, client: Client) 
     assert f"{leader!r} holds" in message
 
     assert await stamped(field, Start.QUEUED, leader) == (200, "")
+
+
+async def test_only_who_holds_the_lease_lets_a_job_begin(
+    protected: Protected, client: Client, apiserver: Impersonation
+) -> None:
+    leader = await until_leads(client, "sandbox")
+    jobs = JobField(apiserver, protected.namespaces, leader)
+
+    async def answer(start: JobStart, who: Who = Who.CONTROLLER, **spec: bool | int) -> tuple[int, str]:
+        annotations = {key: value for key, value in by.items() if value is not None}
+        reply = await jobs.send(who, UpdateJob(start, {"spec": spec, "metadata": {"annotations": annotations}}))
+        return reply.code, str(reply.body.get("message", ""))
+
+    by: dict[str, str | None] = {}
+    code, message = await answer(JobStart.WAITING, suspend=False)
+    assert (code, f"leader-only: metadata.annotations[{ADMITTED_BY}]: ''" in message) == (403, True)
+    # it was admitted in the name of another, which the patch leaves as it is
+    code, message = await answer(JobStart.SUSPENDED, suspend=False)
+    assert (code, f"'{FORMER}' does not hold the Lease" in message) == (403, True)
+    assert (await answer(JobStart.ADMITTED, suspend=True))[0] == 200
+    assert (await answer(JobStart.SUSPENDED, Who.BREAK_GLASS, suspend=False))[0] == 200
+    by = {ADMITTED_BY: "former"}
+    assert (await answer(JobStart.WAITING, suspend=False))[0] == 403
+    by = {ADMITTED_BY: leader}
+    assert (await answer(JobStart.SUSPENDED, suspend=False))[0] == 200
+    by = {RELEASE_ATTEMPT: "2"}
+    code, message = await answer(JobStart.WAITING)
+    assert (code, f"metadata.annotations[{REVOKED_BY}]" in message) == (403, True)
+    by = {RELEASE_ATTEMPT: "2", REVOKED_BY: leader}
+    assert (await answer(JobStart.WAITING))[0] == 200
+
+
+async def test_a_job_goes_back_to_its_queue_in_nobodys_name(
+    protected: Protected, client: Client, apiserver: Impersonation
+) -> None:
+    leader = await until_leads(client, "sandbox")
+    jobs = JobField(apiserver, protected.namespaces, leader)
+    gone = {ADMITTED_BY: None, ORIGINAL_TEMPLATE: None}
+    for notes in (gone, {**gone, RELEASE_ATTEMPT: "3", REVOKED_BY: leader}):
+        metadata = {"labels": {CLUSTER_QUEUE: None}, "annotations": notes}
+        reply = await jobs.send(Who.CONTROLLER, UpdateJob(JobStart.SUSPENDED, {"metadata": metadata}))
+        assert reply.code == 200, reply.body
 
 
 async def test_administrators_are_not_fenced(field: Field) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.core.keys import HOLD, HOLD_PODS, QUEUE_NAME
-from controller.kube.client import Client
+from controller.core.keys import ADMITTED_BY, ADMITTED_JOB, CLUSTER_QUEUE, FLAVOR, HOLD, HOLD_PODS, QUEUE_NAME
+from controller.kube.client import MERGE_PATCH, Client
+from controller.kube.errors import Forbidden
 from tests.integration.protection.job_field import a_job
 from tests.support.eventually import eventually
+from tests.support.impersonation import Identity, Impersonation
+from tests.support.leaders import until_leads
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -50,3 +53,33 @@ async def test_of_a_job_with_a_queue_in_its_template_pods_wait(team: Team, clien
     # the apiserver makes the template's labels those of a Job that has none, whenever it reads one
     labels = (await job(team, client, "pods"))["metadata"]["labels"]
     assert (labels[HOLD], QUEUE_NAME in labels) == (HOLD_PODS, False)
+
+
+async def test_pods_of_an_admitted_job_keep_their_stamps(team: Team, client: Client, apiserver: Impersonation) -> None:
+    await client.post(jobs(team), a_job("runs", QUEUED, {}, {}))
+    uid = (await job(team, client, "runs"))["metadata"]["uid"]
+    labels = {CLUSTER_QUEUE: "team", FLAVOR: "spot"}
+    signed = {ADMITTED_BY: await until_leads(client, "sandbox")}
+    template = {"metadata": {"labels": {QUEUE_NAME: "main", **labels}, "annotations": {ADMITTED_JOB: uid, **signed}}}
+    patch = {
+        "metadata": {"labels": labels, "annotations": signed},
+        "spec": {"suspend": False, "template": template},
+    }
+    path = f"{jobs(team)}/runs"
+    with pytest.raises(Forbidden, match="keys-are-ours"):
+        await client.patch(path, patch, content_type=MERGE_PATCH)
+    controller = Identity("system:serviceaccount:penstock-system:penstock-controller", ("system:masters",))
+    reply = await apiserver.send(controller, "PATCH", path, patch, content_type=MERGE_PATCH)
+    assert reply.code == 200, reply.body
+
+    async def made() -> dict[str, dict[str, Any]]:
+        pods = await team.all()
+        assert len(pods) == 2
+        return pods
+
+    pods = await eventually(made, message="the Job has no pods")
+    for pod in pods.values():
+        assert pod["metadata"]["labels"].items() >= {QUEUE_NAME: "main", **labels}.items()
+        assert (pod["metadata"]["annotations"][ADMITTED_JOB], is_gated(pod)) == (uid, False)
+    with pytest.raises(Forbidden, match="keys-are-ours"):
+        await team.patch(next(iter(pods)), [{"op": "remove", "path": "/metadata/labels/penstock.dev~1flavor"}])
