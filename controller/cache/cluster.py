@@ -22,6 +22,7 @@ from controller.cache.queue.in_effect import QueuesInEffect
 from controller.cache.queue.local_queue_index import LocalQueueIndex
 from controller.cache.queue.order_positions import bearing
 from controller.cache.queue.waiting import Waiting
+from controller.cache.resource_book import ResourceBook
 from controller.cache.snapshots import snapshot_of
 from controller.cache.timers.clocks import Clocks
 from controller.cache.usage.admitted_jobs import AdmittedJobs
@@ -34,7 +35,6 @@ from controller.core.feasibility.feasible import FeasibilityIndex
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
-from controller.core.kubernetes.quota_resources import AS_REQUESTED
 from controller.core.queueing.effective import FIXED, Variation, live_capacity
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
@@ -50,11 +50,11 @@ from controller.core.workloads.workload import QueueKey
 class ClusterCache:
     """All that the controller knows. `on_change` is called after every change that a decision should see.
 
-    At most `backfill_depth` workloads have a reservation; gangs keep places `kept` seconds; `resources` is set first.
+    At most `backfill_depth` workloads have a reservation; gangs keep places `kept` seconds. Set `resources` first.
     """
 
     def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH, kept: int = KEPT) -> None:
-        self._wake, self.now, self.resources = on_change, 0.0, AS_REQUESTED
+        self._wake, self.now, self.resources = on_change, 0.0, ResourceBook()
         self.lists = Lists(self._on_change)
         self.pods: dict[str, Pod] = {}
         self.jobs: dict[str, Job] = {}
@@ -62,11 +62,10 @@ class ClusterCache:
         self.nodes: dict[str, Node] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
-        self.queues = QueuesInEffect()
+        self.queues, self.budgets = QueuesInEffect(), BudgetBook()
         self._doors = LocalQueueIndex()
         self.local_queues = self._doors.all
         self.faulty_queues: dict[str, str] = {}
-        self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         known = self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues
         self._waiting = waiting = Waiting(*known, backfill_depth=backfill_depth, keeps_places=kept)
@@ -114,7 +113,7 @@ class ClusterCache:
         """The quota tree, with what is used in it counted anew after a cluster queue changed."""
         queues = self.cluster_queues
         if self._tree is None:
-            self._tree = QuotaTree(dict(queues), dict(self.faulty_queues), self.resources)
+            self._tree = QuotaTree(dict(queues), dict(self.faulty_queues), self.resources.rules)
             self.usage.plant(self._tree)
         return self._tree
 
@@ -258,7 +257,7 @@ class ClusterCache:
         known = self.pods.get(pod.uid)
         if known is not None and is_older(pod, known):
             return
-        self.pods[pod.uid] = still_landed(pod, known)
+        self.pods[pod.uid] = still_landed(self.resources.charged(pod, known), known)
         self.policies.move(known.policies if known is not None else (), pod.policies)
         if self._refresh(pod.uid):
             self._on_change()
@@ -269,6 +268,7 @@ class ClusterCache:
         if pod is None:
             return
         self.policies.move(pod.policies, ())
+        self.resources.forget(uid)
         self._assumed.pop(uid, None)
         self._admitted_jobs.forget(uid)
         self._waiting.rejections.forget(uid)

@@ -12,17 +12,19 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
+from controller.kube.decode_devices import decode_claim_template, decode_device_class
 from controller.kube.decode_jobs import JobDecoder
+from controller.kube.decode_owners import decode_pod_group
 from controller.objects.read import read_cluster_queue, read_flavor, read_local_queue, read_priority_class
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
 PODS: Final = "/api/v1/pods"
 """They come last: a queue or node that came later would move what is known of thousands."""
-POD_GROUPS: Final = "podgroups"
-POD_GROUPS_IN: Final = "scheduling.k8s.io"
-"""The group in which some apiservers have PodGroups, in one of these versions."""
-POD_GROUP_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
+_POD_GROUP_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
 """They say the size of a gang alike: `spec.schedulingPolicy.gang.minCount`."""
+_DEVICES: Final = "resource.k8s.io"
+_DEVICE_VERSIONS: Final = ("v1", "v1beta2")
+"""They say alike what a claim requests; v1beta1 says it otherwise."""
 
 
 class Kind(NamedTuple):
@@ -33,8 +35,28 @@ class Kind(NamedTuple):
     sink: Any
 
 
+class ServedKind(NamedTuple):
+    """A kind that some apiservers have, in one of these versions, the best first."""
+
+    group: str
+    versions: tuple[str, ...]
+    resource: str
+    decode: Any
+    sink: Any
+
+
+def where_served(cache: ClusterCache) -> tuple[ServedKind, ...]:
+    """What decisions rest on where it is served."""
+    templates = "resourceclaimtemplates"
+    return (
+        ServedKind("scheduling.k8s.io", _POD_GROUP_VERSIONS, "podgroups", decode_pod_group, sinks.PodGroupSink(cache)),
+        ServedKind(_DEVICES, _DEVICE_VERSIONS, "deviceclasses", decode_device_class, sinks.DeviceClassSink(cache)),
+        ServedKind(_DEVICES, _DEVICE_VERSIONS, templates, decode_claim_template, sinks.ClaimTemplateSink(cache)),
+    )
+
+
 def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[Kind, ...]:
-    """What decisions rest on beside pods, and PodGroups where they are served; `decode` reads templates, too."""
+    """What decisions rest on beside pods and what `where_served` has; `decode` reads templates, too."""
     return (
         Kind("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
         Kind("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),

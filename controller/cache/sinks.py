@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,11 +16,14 @@ from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.cluster import ClusterCache
 from controller.cache.keyed import put_or_drop
 from controller.cache.parts import in_parts
+from controller.cache.resource_book import TemplateKey
 from controller.cache.written import Written
+from controller.core.kubernetes.devices import DeviceClass, DeviceRequest
 from controller.core.kubernetes.nodes import Node
 from controller.core.pod_policies.policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
+from controller.kube.decode_devices import ClaimTemplate
 from controller.kube.decode_jobs import JobState
 from controller.kube.wire import Owned
 from controller.objects.budgets import read_sums
@@ -133,8 +135,8 @@ class NodeSink(_Sink[Node, str]):
             cache,
             key=attrgetter("name"),
             known=lambda: cache.nodes,
-            put=lambda node: cache.put_node(replace(node, allocatable=cache.resources.on_node(node.allocatable))),
-            drop=cache.drop_node,
+            put=lambda node: cache.put_node(cache.resources.node(node)),
+            drop=lambda name: _drop_node(cache, name),
         )
 
 
@@ -193,6 +195,49 @@ class PodGroupSink(_Sink[PodGroup, GroupKey]):
 
 def _key_of(one: PodGroup | Owned) -> GroupKey:
     return GroupKey(one.namespace, one.name, is_native=True)
+
+
+def _drop_node(cache: ClusterCache, name: str) -> None:
+    cache.resources.nodes.pop(name, None)
+    cache.drop_node(name)
+
+
+class DeviceClassSink(_Sink[DeviceClass, str]):
+    """DeviceClasses into the cache: what nodes may have, and what claims are charged as, rests on them."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        def put(name: str, one: DeviceClass | None) -> None:
+            if cache.resources.set_class(name, one):
+                for node in list(cache.resources.nodes.values()):
+                    cache.put_node(cache.resources.node(node))
+                for pod in cache.resources.claiming():
+                    cache.update_pod(pod)
+
+        super().__init__(
+            cache,
+            key=attrgetter("name"),
+            known=lambda: cache.resources.classes,
+            put=lambda one: put(one.name, one),
+            drop=lambda name: put(name, None),
+        )
+
+
+class ClaimTemplateSink(_Sink[ClaimTemplate, TemplateKey]):
+    """ResourceClaimTemplates into the cache: pods with claims of them are charged by them."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        def put(key: TemplateKey, requests: tuple[DeviceRequest, ...] | None) -> None:
+            if cache.resources.set_template(key, requests):
+                for pod in cache.resources.claiming(key):
+                    cache.update_pod(pod)
+
+        super().__init__(
+            cache,
+            key=attrgetter("namespace", "name"),
+            known=lambda: cache.resources.templates,
+            put=lambda one: put((one.namespace, one.name), one.requests),
+            drop=lambda key: put(key, None),
+        )
 
 
 class ObjectSink:

@@ -39,7 +39,7 @@ class Reason(StrEnum):
     INVALID_REQUESTS = "InvalidRequests"
     """The pod asks for an amount that cannot be counted."""
     UNSUPPORTED_RESOURCE_CLAIMS = "UnsupportedResourceClaims"
-    """The pod or its PodGroup has resourceClaims, whose devices cannot be charged yet."""
+    """The pod or its PodGroup has resourceClaims whose devices cannot be counted before they are allocated."""
     GANG_INCOMPLETE = "GangIncomplete"
     """Not all members of the pod group exist yet."""
     MEMBERS_NEVER_COMPLETE = "MembersNeverComplete"

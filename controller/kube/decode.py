@@ -30,6 +30,7 @@ from controller.core.keys import (
 )
 from controller.core.kubernetes.amounts import QuantityError, supply_amount
 from controller.core.kubernetes.demand import ContainerDemand, Reported, pod_demand
+from controller.core.kubernetes.devices import PodClaim
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.priority_classes import PriorityClass
 from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
@@ -37,7 +38,7 @@ from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.queueing.scheduler_preemption import preempting_class
 from controller.core.reasons import Reason, has_begun
-from controller.core.workloads.pods import Pod, PublishedCondition, SpecPresence
+from controller.core.workloads.pods import UNCOUNTED_CLAIMS, Pod, PublishedCondition, SpecPresence
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import Hold
 from controller.kube import wire
@@ -52,10 +53,6 @@ _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
 """Longer makes are decoded every time: users must not fill our memory with what nobody makes twice."""
 _NO_NOTES: dict[str, str] = {}
-_CLAIMS = Hold(
-    Reason.UNSUPPORTED_RESOURCE_CLAIMS,
-    "spec.resourceClaims: devices of claims cannot be charged to a quota yet; use extended resources, or no queue",
-)
 
 _pod = Decoder(wire.PodObject)
 _gates = Decoder(wire.GatesObject)
@@ -135,20 +132,22 @@ class PodDecoder:
             is_on_top=ON_TOP in notes,
             policies=self._carried(meta.namespace, notes[POLICIES]) if POLICIES in notes else (),
             unscheduled="" if spec.node_name else unscheduled(status),
-            labels=self._kept(labels) if self._labels else (),
+            **self._kept(labels, spec.resource_claims),
         )
+
+    def _kept(self, labels: dict[str, str], claims: list[wire.PodClaim] | None) -> dict[str, Any]:
+        """Return the labels that are kept, and the claims."""
+        kept = tuple((key, labels[key]) for key in self._labels if key in labels)
+        return {"labels": kept, "claims": claims_of(claims)} if claims else {"labels": kept}
 
     def of_template(self, template: wire.PodTemplate) -> Made:
         """Return the same of a pod that is still to be created from a template."""
         return self._made(template.spec, None)
 
-    def _kept(self, labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
-        return tuple((key, labels[key]) for key in self._labels if key in labels)
-
     def _made(self, spec: wire.PodSpec, status: wire.PodStatus | None) -> Made:
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(spec, status)
-        hold = hold or (_CLAIMS if _has_claims(spec) else None)
+        hold = hold or (UNCOUNTED_CLAIMS if spec.resource_claims else None)
         return self._shape(Shape(requests, constraints)), outline, pinned, hold
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
@@ -294,8 +293,11 @@ def _allocatable(node: wire.NodeObject) -> dict[str, int]:
         raise UnreadableObject(f"node {node.metadata.name}: status.allocatable: {error}") from error
 
 
-def _has_claims(spec: wire.PodSpec) -> bool:
-    return bytes(spec.resource_claims) not in (b"", b"null", b"[]")
+def claims_of(listed: Iterable[wire.PodClaim]) -> tuple[PodClaim, ...]:
+    """Return the claims of a pod, or of those that a template makes."""
+    return tuple(
+        PodClaim(one.name, one.resource_claim_template_name or "", one.resource_claim_name or "") for one in listed
+    )
 
 
 def _demand(spec: wire.PodSpec, status: wire.PodStatus | None, resources: QuotaResources) -> tuple[Any, Hold | None]:

@@ -27,7 +27,7 @@ from controller.core.workloads.groups import GroupFault, GroupKey, Membership, m
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import Hold
 from controller.kube import wire
-from controller.kube.decode import PodDecoder, condition_of
+from controller.kube.decode import PodDecoder, claims_of, condition_of
 from controller.kube.decode_owners import job_of
 from controller.kube.decode_reserved import stamps
 from controller.kube.errors import UnreadableObject
@@ -115,6 +115,7 @@ class JobDecoder:
             group=group,
             expected_runtime=stated(inside.get(EXPECTED_RUNTIME), found.spec.active_deadline_seconds),
             user=inside.get(USER, ""),
+            claims=claims_of(template.spec.resource_claims or ()),
             is_job=True,
             count=min(job.width, MOST_PODS),
             is_stopping=is_suspended and is_stamped,

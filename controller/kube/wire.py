@@ -71,12 +71,20 @@ class PodSpec(Struct, rename="camel"):
     affinity: Raw = Raw()
     tolerations: Raw = Raw()
     scheduling_gates: list[Gate] | None = None
-    resource_claims: Raw = Raw()
+    resource_claims: list[PodClaim] | None = None
     priority: int | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     scheduling_group: SchedulingGroup | None = None
     active_deadline_seconds: int | None = None
+
+
+class PodClaim(Struct, rename="camel"):
+    """core/v1 PodResourceClaim."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class SchedulingGroup(Struct, rename="camel"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -11,7 +13,8 @@ from controller.api.base import Model
 from controller.api.parse import causes, fault_line
 from controller.api.rules import Fault, fault, refuse
 from controller.core.kubernetes.amounts import CPU, MEMORY, PODS, QuantityError
-from controller.core.kubernetes.names import is_label_key
+from controller.core.kubernetes.devices import IMPLICIT_PREFIX
+from controller.core.kubernetes.names import is_dns_subdomain, is_label_key
 from controller.core.kubernetes.quota_resources import QuotaResources, Transformation, output_factor
 from controller.kube.fields import member
 from controller.kube.manifests import ManifestError, form, parse, read_text
@@ -32,6 +35,13 @@ def _check_resource(name: str) -> str:
     return name
 
 
+def _check_class(name: str) -> str:
+    if not is_dns_subdomain(name):
+        raise fault("must be the name of a DeviceClass, such as gpu.example.com")
+    return name
+
+
+ClassName = Annotated[StrictStr, AfterValidator(_check_class)]
 ResourceName = Annotated[StrictStr, AfterValidator(_check_resource)]
 Prefix = Annotated[StrictStr, Field(min_length=1, max_length=317)]
 
@@ -69,11 +79,19 @@ class WrittenTransformation(Model):
         return Transformation(self.input, outputs, self.strategy == "Replace", self.multiply_by or "")
 
 
+class WrittenMapping(Model):
+    """By which resource devices of these DeviceClasses are charged."""
+
+    name: ResourceName
+    device_class_names: Annotated[tuple[ClassName, ...], Field(min_length=1)]
+
+
 class WrittenQuotaResources(Model):
     """The whole file."""
 
     exclude_resource_prefixes: tuple[Prefix, ...] = ()
     transformations: tuple[WrittenTransformation, ...] = ()
+    device_class_mappings: tuple[WrittenMapping, ...] = ()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -91,13 +109,35 @@ class WrittenQuotaResources(Model):
                     faults.append(Fault((*where, "outputs", name), quantity, message))
                 elif name.startswith(excluded):
                     faults.append(Fault((*where, "outputs", name), quantity, "is left out by excludeResourcePrefixes"))
-        refuse(faults)
+        refuse([*faults, *self._of_mappings(inputs)])
         return self
+
+    def _of_mappings(self, inputs: Collection[str]) -> Iterator[Fault]:
+        seen = set[str]()
+        for number, one in enumerate(self.device_class_mappings):
+            where = ("deviceClassMappings", number)
+            if one.name in inputs or one.name.startswith(self.exclude_resource_prefixes):
+                yield Fault((*where, "name"), one.name, "must not be left out, nor be the input of a transformation")
+            for index, name in enumerate(one.device_class_names):
+                if name in seen:
+                    yield Fault((*where, "deviceClassNames", index), name, "has a mapping already; leave one out")
+                if IMPLICIT_PREFIX + name in inputs:
+                    text = f"must not have a transformation of {IMPLICIT_PREFIX}{name} beside its mapping"
+                    yield Fault((*where, "deviceClassNames", index), name, text)
+                seen.add(name)
 
     @property
     def meaning(self) -> QuotaResources:
         """The same for the core."""
-        return QuotaResources(self.exclude_resource_prefixes, tuple(one.meaning for one in self.transformations))
+        devices = {name: one.name for one in self.device_class_mappings for name in one.device_class_names}
+        # what requests devices of a class without a claim is charged as claims of it are
+        implicit = (
+            Transformation(IMPLICIT_PREFIX + name, ((resource, Fraction(1)),), is_replaced=True)
+            for name, resource in devices.items()
+            if resource != IMPLICIT_PREFIX + name
+        )
+        written = (one.meaning for one in self.transformations)
+        return QuotaResources(self.exclude_resource_prefixes, (*written, *implicit), devices)
 
 
 def parsed(document: Any, source: str) -> WrittenQuotaResources:

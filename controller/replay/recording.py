@@ -14,8 +14,8 @@ from typing import Any, Final
 from msgspec import DecodeError
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
-from controller.cache.sinks import PodGroupSink, PodSink
+from controller.cache.kinds import OURS, PODS, Kind, deciding, where_served
+from controller.cache.sinks import PodSink
 from controller.cache.written import Written
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources
@@ -23,7 +23,6 @@ from controller.core.snapshot import Snapshot
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_owners import decode_pod_group
 from controller.kube.errors import Forbidden, Gone, KubeError, NotFound, UnreadableObject
 from controller.kube.listing import pages
 from controller.kube.rights import Right, what_to_ask_for
@@ -58,9 +57,9 @@ async def record(
     `backfill_depth` and `resources` are those of the controller, which no object of the cluster says.
     """
     cache = ClusterCache(lambda: None, backfill_depth=backfill_depth)
-    cache.resources = resources
+    cache.resources.rules = resources
     decode = PodDecoder(resources=resources)
-    kinds = [*deciding(cache, Written(), decode), *await _pod_groups(client, cache)]
+    kinds = [*deciding(cache, Written(), decode), *await _served(client, cache)]
     kinds.append(Kind(PODS, decode, PodSink(cache)))
     await _ask_for_all(client, [kind.path for kind in kinds])
     unreadable: list[str] = []
@@ -72,13 +71,16 @@ async def record(
     return Recorded(cache.snapshot(), as_written(cache), tuple(unreadable))
 
 
-async def _pod_groups(client: Client, cache: ClusterCache) -> list[Kind]:
-    """Return the PodGroups of Kubernetes, or nothing where the apiserver does not serve them."""
-    try:
-        path = await served_path(client, POD_GROUPS_IN, POD_GROUP_VERSIONS, POD_GROUPS)
-    except DecodeError as error:
-        raise CannotRecordError(f"/apis/{POD_GROUPS_IN}: the answer is no list of resources: {error}") from None
-    return [] if path is None else [Kind(path, decode_pod_group, PodGroupSink(cache))]
+async def _served(client: Client, cache: ClusterCache) -> list[Kind]:
+    """Return the kinds that not every apiserver has, of those that this one serves."""
+    found = list[Kind]()
+    for one in where_served(cache):
+        try:
+            path = await served_path(client, one.group, one.versions, one.resource)
+        except DecodeError as error:
+            raise CannotRecordError(f"/apis/{one.group}: the answer is no list of resources: {error}") from None
+        found += [] if path is None else [Kind(path, one.decode, one.sink)]
+    return found
 
 
 async def _ask_for_all(client: Client, paths: Sequence[str]) -> None:

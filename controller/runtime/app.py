@@ -77,7 +77,7 @@ class _App:
             are_visible=settings.visibility is not None,
         )
         self._controller.keep_gang_places(settings.keeps_places)
-        self._controller.cache.resources = settings.resources
+        self._controller.cache.resources.rules = settings.resources
         self._turns, self._forks = Turns(), Forks(AT_ONCE)
         self._reads = None if settings.history is None else HistoryReads(settings.history.reader)
         self._shadow: Shadow | None = None

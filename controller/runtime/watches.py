@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
+from controller.cache.kinds import OURS, PODS, Kind, ServedKind, deciding, where_served
 from controller.cache.relays import Relay
 from controller.cache.versions import forget_versions
 from controller.cache.written import Written
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_owners import decode_pod_group
 from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
 from controller.objects.read import read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
@@ -26,6 +25,12 @@ _log = logs.get("controller")
 
 _WRITTEN_BY_LEADERS: Final = ("pods", "resourceflavors", "clusterqueues", "localqueues")
 """What a leader releases, evicts, or keeps sums in for the next one."""
+
+
+_NOT_OURS: Final = (
+    *("jobs", "namespaces", "nodes", "pods"),
+    *("deviceclasses", "podgroups", "resourceclaimtemplates"),
+)
 
 
 class Watches:
@@ -52,7 +57,7 @@ class Watches:
         self._relays: dict[str, Relay[Any]] | None = {} if keeps else None
         self.informers: list[Informer[Any] | InformerIfServed] = [
             *(self._informer(*kind) for kind in deciding(cache, written, decode)),
-            self._pod_groups(),
+            *map(self._if_served, where_served(cache)),
         ]
         """What decisions rest on beside pods."""
         self.pods = self._informer(PODS, decode, pods)
@@ -71,15 +76,15 @@ class Watches:
     def _rewind(self) -> Iterator[None]:
         return forget_versions(self.cache)
 
-    def _pod_groups(self) -> InformerIfServed:
-        sink = self._relayed(POD_GROUPS, sinks.PodGroupSink(self.cache))
+    def _if_served(self, kind: ServedKind) -> InformerIfServed:
+        sink = self._relayed(kind.resource, kind.sink)
         return InformerIfServed(
             self._client,
-            POD_GROUPS_IN,
-            POD_GROUP_VERSIONS,
-            POD_GROUPS,
+            kind.group,
+            kind.versions,
+            kind.resource,
             make=lambda path: Informer(
-                self._client, path, decode=decode_pod_group, sink=sink, report=self._report, on_rewind=self._rewind
+                self._client, path, decode=kind.decode, sink=sink, report=self._report, on_rewind=self._rewind
             ),
             report=self._report,
             forget=lambda: sink.replace(()),
@@ -87,7 +92,7 @@ class Watches:
 
     def _report(self, trouble: Trouble) -> None:
         self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
-        is_ours = trouble.resource not in ("jobs", "namespaces", "nodes", "podgroups", "pods")
+        is_ours = trouble.resource not in _NOT_OURS
         hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
         _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 
@@ -129,7 +134,7 @@ class Watches:
         every = (*deciding(cache, written, self._decode), *reported_kinds(cache, written))
         kinds = {_resource(one.path): one.sink for one in every}
         # pods last, as when they are listed
-        kinds |= {POD_GROUPS: sinks.PodGroupSink(cache), _resource(PODS): pods}
+        kinds |= {one.resource: one.sink for one in where_served(cache)} | {_resource(PODS): pods}
         for resource, sink in kinds.items():
             yield from relays[resource].hand_over(sink)
 

@@ -17,7 +17,7 @@ _CANNOT = {
     "client-certificates": "its apiserver shows none unless it was started with a file that says which",
     "dashboard": "its programs are no pods; penstock dashboard opens the page",
     "history": "a sandbox keeps one anyway, in a file of its own",
-    "quota-resources": "its programs are no pods, so nothing mounts the ConfigMap; PENSTOCK_QUOTA_RESOURCES names a file",
+    "quota-resources": "its programs are no pods, nothing mounts the ConfigMap; PENSTOCK_QUOTA_RESOURCES names a file",
     "notifications": "its programs are no pods, so nothing mounts the Secret; PENSTOCK_NOTIFICATIONS names a file",
     "network-policy": "its programs are no pods, and it has no network for them",
 }

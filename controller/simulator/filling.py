@@ -12,7 +12,7 @@ from controller.simulator.world import World
 def filled(world: World) -> ClusterCache:
     """Return a cache of its own that knows the world, at its time."""
     cache = ClusterCache(_nobody, backfill_depth=world.backfill_depth)
-    cache.resources = world.resources
+    cache.resources.rules = world.resources
     for name, labels in world.namespaces.items():
         cache.set_namespace(name, labels)
     for node in world.nodes.values():

@@ -77,7 +77,7 @@ class _Mind:
     written: Written = field(default_factory=Written)
 
     def __post_init__(self) -> None:
-        self.cache.resources = self.resources
+        self.cache.resources.rules = self.resources
         self.decode = PodDecoder(resources=self.resources)
         self.nodes = sinks.NodeSink(self.cache)
 

@@ -8,7 +8,7 @@ import click
 import yaml
 
 from controller.cli.files import files_option
-from controller.cli.imports.documents import ConversionError, is_foreign, objects, tell_foreign
+from controller.cli.imports.documents import ConversionError, is_foreign, objects, tell_foreign, without_nulls
 from controller.cli.imports.kueue_configuration import config_map, is_configuration, quota_resources, warnings
 from controller.cli.imports.kueue_conversion import convert
 from controller.cli.imports.kueue_documents import GROUP, Found, read
@@ -50,9 +50,9 @@ def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sha
     """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to Penstock's, on stdout.
 
     Reads v1beta1 and v1beta2, and Cohorts and Topologies of v1alpha1. Of Kueue's own configuration file, it reads
-    resources.transformations and resources.excludeResourcePrefixes, and writes them as a ConfigMap. Leaves out objects
-    of other projects. Reports each difference on stderr, one per line. Writes nothing if an object is faulty, or if
-    something was left out that changes which pods are admitted.
+    transformations, excludeResourcePrefixes and deviceClassMappings of resources, and writes them as a ConfigMap.
+    Leaves out objects of other projects. Reports each difference on stderr, one per line. Writes nothing if an object
+    is faulty, or if something was left out that changes which pods are admitted.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def _read(files: tuple[TextIO, ...]) -> _Input:
     for file in files:
         for where, body in objects(file):
             if isinstance(body, dict) and is_configuration(body):
-                configurations[where] = body
+                configurations[where] = without_nulls(body)
                 continue
             if is_foreign(body, GROUP):
                 tell_foreign(where, body)

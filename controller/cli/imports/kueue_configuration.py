@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import yaml
 
-from controller.cli.imports.documents import ConversionError, without_nulls
+from controller.cli.imports.documents import ConversionError
 from controller.core.kubernetes.amounts import PODS
 from controller.core.kubernetes.quota_resources import QuotaResources
 from controller.kube.manifests import form
 from controller.objects.quota_resources import QuotaResourcesError, parsed
 
 _GROUP: Final = "config.kueue.x-k8s.io"
-_READ: Final = ("excludeResourcePrefixes", "transformations")
+_READ: Final = ("deviceClassMappings", "excludeResourcePrefixes", "transformations")
 _ENABLE: Final = (
     "ConfigMap penstock-quota-resources: the controller reads it with the component quota-resources, or with "
     "quotaResources.enabled of the chart; a change counts after a restart"
@@ -29,9 +29,16 @@ def is_configuration(body: object) -> bool:
 
 def quota_resources(where: str, body: dict[str, Any], losses: list[str]) -> QuotaResources:
     """Return which resources quota counts; adds to `losses` what is left out. Raises ConversionError."""
-    written = without_nulls(body).get("resources", {})
+    written = body.get("resources", {})
     if not isinstance(written, dict):
         raise ConversionError(f"{where}: resources: must be an object, is {form(written)}")
+    mappings = written.get("deviceClassMappings")
+    for number, one in enumerate(mappings if isinstance(mappings, list) else ()):
+        if isinstance(one, dict) and one.pop("sources", None):
+            losses.append(
+                f"{where}: resources.deviceClassMappings[{number}].sources: is left out: Penstock counts devices, and "
+                "neither their counters nor their capacity"
+            )
     others = (name for name in written if name not in _READ)
     losses += (f"{where}: resources.{name}: is left out: Penstock has nothing like it" for name in others)
     try:
@@ -42,7 +49,7 @@ def quota_resources(where: str, body: dict[str, Any], losses: list[str]) -> Quot
 
 def config_map(body: dict[str, Any]) -> dict[str, Any]:
     """Return the ConfigMap for our controller."""
-    written = without_nulls(body).get("resources", {})
+    written = body.get("resources", {})
     kept = {name: written[name] for name in _READ if name in written}
     return {
         "apiVersion": "v1",

@@ -8,7 +8,7 @@ quota leaves out stays in the list, for nodes: a queue needs no quota for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Final
@@ -45,6 +45,8 @@ class QuotaResources:
 
     excluded: tuple[str, ...] = ()
     transformations: tuple[Transformation, ...] = ()
+    device_resources: Mapping[str, str] = field(default_factory=dict)
+    """By DeviceClass the resource that its devices are charged as, where that is not its own name."""
 
     def needs_no_quota(self, resource: str) -> bool:
         """Say whether a resource is counted only where a quota or a static capacity names it."""

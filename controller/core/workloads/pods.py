@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from controller.core.keys import GATE
+from controller.core.kubernetes.devices import PodClaim
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import Membership
@@ -53,6 +55,13 @@ class SpecPresence:
     template_annotations: bool = False
 
 
+UNCOUNTED_CLAIMS: Final = Hold(
+    Reason.UNSUPPORTED_RESOURCE_CLAIMS,
+    "spec.resourceClaims: the devices of claims are not counted here",
+)
+"""Of each pod with claims, until the cache has counted their devices."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
     """One pod, or (`is_job`) the pods of one make that a Job keeps alive which is held as a whole (ADR 11).
@@ -79,7 +88,7 @@ class Pod:
     is whom admission noted; empty: nobody. `labels` are those that the history keeps, and no others. `gone_by`: when
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
     period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
-    release patch tests `resource_version`.
+    release patch tests `resource_version`. `claims` are its spec.resourceClaims.
     """
 
     uid: str
@@ -132,6 +141,7 @@ class Pod:
     is_stopping: bool = False
     written: str = ""
     is_of_admitted_job: bool = False
+    claims: tuple[PodClaim, ...] = ()
 
     @property
     def key(self) -> str:

@@ -85,7 +85,7 @@ class Shadow:
         """`standby`: it may become the leader; what its watches keep is handed over then."""
         self._metrics = metrics
         self.cache = ClusterCache(self._wake, backfill_depth=settings.backfill_depth, kept=settings.keeps_places)
-        self.cache.resources = settings.resources
+        self.cache.resources.rules = settings.resources
         differences = Differences(metrics, is_logged=standby is None)
         self._admissions = ObservedAdmissions(self.cache, differences, ahead=_AHEAD * settings.workers)
         self._evictions = ObservedEvictions(self.cache, differences, wake=self._wake)

@@ -87,8 +87,7 @@ async def test_a_pod_that_fits_nowhere_keeps_waiting_and_says_why(team: Team) ->
         ),
         "claims": (
             "UnsupportedResourceClaims",
-            "spec.resourceClaims: devices of claims cannot be charged to a quota yet; "
-            "use extended resources, or no queue",
+            "spec.resourceClaims[gpu]: ResourceClaimTemplate gpu does not exist; create it",
         ),
         "foreign": (
             "ForeignGate",

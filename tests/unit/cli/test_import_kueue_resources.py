@@ -82,3 +82,20 @@ def test_a_fault_of_the_configuration_is_told(documents: list[Any], fault: str) 
     result = convert(*documents)
     assert result.exit_code == 1
     assert fault in result.stderr.replace("<stdin>", "-")
+
+
+def test_mappings_of_device_classes_are_taken_over() -> None:
+    mapping = {"name": "example.com/gpu", "deviceClassNames": ["gpu.example.com"]}
+    counted = {
+        **mapping,
+        "name": "example.com/slice",
+        "deviceClassNames": ["mig.example.com"],
+        "sources": [{"counter": {}}],
+    }
+    result = convert(configuration(resources={"deviceClassMappings": [mapping]}))
+    assert result.exit_code == 0, result.stderr
+    (made,) = yaml.safe_load_all(result.stdout)
+    assert yaml.safe_load(made["data"]["resources.yaml"]) == {"deviceClassMappings": [mapping]}
+    refused = convert(configuration(resources={"deviceClassMappings": [mapping, counted]}))
+    assert refused.exit_code == 1
+    assert "resources.deviceClassMappings[1].sources: is left out" in refused.stderr

@@ -82,3 +82,35 @@ def test_a_fault_says_what_where_and_what_to_do(tmp_path: Path, text: str, fault
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(QuotaResourcesError, match=r"nowhere\.yaml: cannot be read"):
         read(tmp_path / "nowhere.yaml")
+
+
+def test_devices_of_a_class_are_charged_alike_however_requested(tmp_path: Path) -> None:
+    text = "deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [large.example.com, small.example.com]}]"
+    found = read_text(tmp_path, text)
+    implicit = "deviceclass.resource.kubernetes.io/small.example.com"
+    assert found.device_resources == {"large.example.com": "example.com/gpu", "small.example.com": "example.com/gpu"}
+    assert dict(found.charged(((implicit, 2),)))["example.com/gpu"] == 2
+    assert found.needs_no_quota(implicit)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("deviceClassMappings: [{name: a/b, deviceClassNames: []}]", "deviceClassMappings[0].deviceClassNames: "),
+        ("deviceClassMappings: [{name: a/b, deviceClassNames: [A]}]", "must be the name of a DeviceClass"),
+        ("deviceClassMappings: [{name: a/b, deviceClassNames: [a, a]}]", "has a mapping already; leave one out"),
+        (
+            "{excludeResourcePrefixes: [a/], deviceClassMappings: [{name: a/b, deviceClassNames: [a]}]}",
+            "deviceClassMappings[0].name: ",
+        ),
+        (
+            "{transformations: [{input: deviceclass.resource.kubernetes.io/a, strategy: Replace}], "
+            "deviceClassMappings: [{name: a/b, deviceClassNames: [a]}]}",
+            "must not have a transformation of deviceclass.resource.kubernetes.io/a beside its mapping",
+        ),
+    ],
+)
+def test_a_fault_of_a_mapping_is_told(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(QuotaResourcesError) as raised:
+        read_text(tmp_path, text)
+    assert fault in str(raised.value)

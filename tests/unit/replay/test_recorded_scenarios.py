@@ -77,7 +77,7 @@ def served(cluster: Cluster) -> FakeLists:
 
 
 def outcome(cluster: Cluster) -> Outcome:
-    resources = cluster.cache.resources
+    resources = cluster.cache.resources.rules
     recorded = asyncio.run(record(served(cluster).as_client, resources=resources, now=lambda: cluster.now))
     assert not recorded.unreadable
     return outcome_of(recorded.snapshot, decide(recorded.snapshot, limit=sys.maxsize))
