@@ -43,7 +43,8 @@ _OURS: Final = frozenset(
         "workloadpriorityclasses",
     )
 )
-_VIEWED: Final = _OURS | {"jobs.batch", "namespaces", "pods"}
+_DEVICES: Final = frozenset({"deviceclasses.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io"})
+_VIEWED: Final = _OURS | _DEVICES | {"jobs.batch", "namespaces", "pods"}
 _VISIBLE: Final = f".visibility.{GROUP}"
 _EDITED: Final = frozenset({f"localqueues.{GROUP}", "jobs.batch", "pods"})
 
