@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 
 from controller.core.kubernetes.amounts import MAX_VALUE, UNLIMITED, QuantityError
 from controller.core.kubernetes.quota_resources import AS_REQUESTED, QuotaResources, Transformation, output_factor
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.past_usage import PastUsageRule
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
+from tests.support.builders import a_cluster_queue, a_quota
 
 MIG = Transformation("mig", (("memory-of-gpu", Fraction(5)), ("slices", Fraction(1))), is_replaced=True)
 HALF = Transformation("cpu", (("credits", Fraction(1, 1500)),))
@@ -88,3 +93,25 @@ def test_outputs_never_limit_a_node_more_than_requests(
 )
 def test_factors_are_in_units(resource: str, quantity: str | int, of: str, factor: Fraction) -> None:
     assert output_factor(resource, quantity, of) == factor
+
+
+def test_what_is_left_out_is_no_past_usage() -> None:
+    fair = FairSharing(past_usage=PastUsageRule(half_life=3600))
+    queue = a_cluster_queue("team-a", a_quota(cpu="8"), fair_sharing=fair)
+    rule = QuotaTree({"team-a": queue}, resources=QuotaResources(("vendor/",))).past_usage("team-a")
+    assert rule is not None
+    assert rule.rate((("cpu", 1000), ("vendor/nic", 4))) == rule.rate((("cpu", 1000),))
+    assert rule.rate((("other/nic", 4),)) > 0
+
+
+def test_what_is_left_out_counts_at_queues_that_name_it() -> None:
+    parent = a_cluster_queue("org", a_quota(**{"cpu": "8", "vendor/nic": "4"}))
+    children = [
+        a_cluster_queue("plain", a_quota(cpu="0"), parent="org"),
+        a_cluster_queue("names", a_quota(**{"cpu": "0", "vendor/nic": "0"}), parent="org"),
+    ]
+    queues = {one.name: one for one in (parent, *children)}
+    usage = TreeUsage(QuotaTree(queues, resources=QuotaResources(("vendor/",))))
+    for one in children:
+        usage.add(one.name, "spot", "vendor/nic", 1)
+    assert usage.used("org", "spot", "vendor/nic") == 1
