@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import JobSink
 from controller.core.workloads.decisions import Admit
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_jobs import AnswerDecoder
@@ -15,6 +16,7 @@ from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cache, decided
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import turns
+from tests.support.job_documents import state_of
 from tests.support.pod_documents import a_pod_document, a_released_document, decoded
 
 GATED = a_pod_document("a")
@@ -26,11 +28,14 @@ async def leading() -> None:
 
 
 class Rig:
-    """A cache in which pod a was just admitted, and an executor over a fake client."""
+    """A cache in which pod or Job a was just admitted, and an executor over a fake client."""
 
     def __init__(self, client: FakeClient, document: dict[str, Any] = GATED, **world: Any) -> None:
         self.client = client
-        self.cache: ClusterCache = a_cache(decoded(document), **world)
+        is_job = document["kind"] == "Job"
+        self.cache: ClusterCache = a_cache(*([] if is_job else [decoded(document)]), **world)
+        if is_job:
+            JobSink(self.cache).upsert(state_of(document))
         self.released: list[Released] = []
         self.woken = 0
         self.metrics = ControllerMetrics()

@@ -81,7 +81,7 @@ def suspend_patch(job: Pod) -> Operations:
     return [
         *sameness_tests(job.uid, job.generation, job.resource_version),
         {"op": "test", "path": "/spec/suspend", "value": False},
-        {"op": "replace", "path": "/spec/suspend", "value": True},
+        {"op": "add", "path": "/spec/suspend", "value": True},
     ]
 
 
