@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from msgspec import DecodeError, Raw, structs
@@ -74,6 +74,8 @@ class JobDecoder:
             if not _is_held(found):
                 return JobState(job)
             pods = self._record(found, job)
+            if pods is None:
+                return JobState(job)
             return JobState(job, pods, has_stopped=pods.is_stopping and _has_stopped(found.status))
         except (DecodeError, ValueError) as error:
             raise UnreadableObject(f"job: {error}") from error
@@ -85,13 +87,19 @@ class JobDecoder:
             raise UnreadableObject(f"job {state.job.key} is not held as a whole")
         return state.pods
 
-    def _record(self, found: wire.JobObject, job: Job) -> Pod:
+    def _record(self, found: wire.JobObject, job: Job) -> Pod | None:
+        """Return its pods as one; None where its template names a queue and it runs, so that each pod waits by itself.
+
+        Kubernetes copies the labels of a template to a Job that has none of its own.
+        """
         meta, template = found.metadata, _template.decode(found.spec.template)
         labels, notes = meta.labels or {}, meta.annotations or {}
         inside = template.metadata.annotations or {}
         shape, outline, _, hold = self._pods.of_template(_with_defaults(template))
         group, unclear = _together(job, template)
-        is_suspended, is_stamped = bool(found.spec.suspend), ADMITTED_JOB in inside
+        is_stamped = ADMITTED_JOB in inside
+        if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
+            return None
         return Pod(
             uid=job.uid,
             namespace=job.namespace,
@@ -100,14 +108,11 @@ class JobDecoder:
             generation=meta.generation,
             resource_version=meta.resource_version,
             queue=labels[QUEUE_NAME],
-            gates=(GATE,) if is_suspended and not is_stamped else (),
             priority_class=labels.get(PRIORITY_CLASS) or (template.metadata.labels or {}).get(PRIORITY_CLASS),
             preempting_class=preempting_class(template.spec.priority_class_name, template.spec.preemption_policy),
             created=job.created,
-            is_finished=any(one.type in _ENDED and one.status == "True" for one in found.status.conditions or ()),
-            is_terminating=meta.deletion_timestamp is not None,
             **stamps(labels, notes),
-            said=condition_of(found.status.conditions),
+            **_state_of(found, is_stamped=is_stamped),
             hold=hold or unclear or _uncountable(job),
             outline=replace(outline, template_annotations=template.metadata.annotations is not None),
             has_annotations=meta.annotations is not None,
@@ -118,8 +123,6 @@ class JobDecoder:
             claims=claims_of(template.spec.resource_claims or ()),
             is_job=True,
             count=min(job.width, MOST_PODS),
-            is_stopping=is_suspended and is_stamped,
-            written="" if is_stamped else written_by_user(orjson.loads(bytes(found.spec.template))),
         )
 
 
@@ -133,6 +136,19 @@ class AnswerDecoder:
     def __call__(self, raw: bytes | Raw, asked: Pod) -> Pod:
         """Return what `asked` is now; raise UnreadableObject when the bytes are none such."""
         return self._jobs.pods_of(raw) if asked.is_job else self._pods(raw)
+
+
+def _state_of(found: wire.JobObject, *, is_stamped: bool) -> dict[str, Any]:
+    """Return what says where the Job stands, as fields of a Pod."""
+    conditions, is_suspended = found.status.conditions or (), bool(found.spec.suspend)
+    return {
+        "gates": (GATE,) if is_suspended and not is_stamped else (),
+        "is_finished": any(one.type in _ENDED and one.status == "True" for one in conditions),
+        "is_terminating": found.metadata.deletion_timestamp is not None,
+        "is_stopping": is_suspended and is_stamped,
+        "said": condition_of(conditions),
+        "written": "" if is_stamped else written_by_user(orjson.loads(bytes(found.spec.template))),
+    }
 
 
 def _has_stopped(status: wire.JobStatus) -> bool:

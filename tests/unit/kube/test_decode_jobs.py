@@ -24,6 +24,13 @@ def test_who_is_not_held_as_a_whole(metadata: dict[str, Any], spec: dict[str, An
     assert state_of(a_job_document(metadata=metadata, spec=spec)).pods is None
 
 
+def test_pods_whose_template_names_a_queue_wait_alone() -> None:
+    document = a_job_document(spec={"suspend": False})
+    assert pods_of(document).is_admitted
+    document["spec"]["template"]["metadata"]["labels"][QUEUE_NAME] = "main"
+    assert state_of(document).pods is None
+
+
 def test_a_suspended_job_waits_with_all_its_pods() -> None:
     job = pods_of(a_job_document(spec={"parallelism": 5, "completions": 3}, cpu="2"))
     assert (job.phase, job.count, job.queue) == (Phase.QUEUED, 3, "main")
