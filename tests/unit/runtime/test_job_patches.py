@@ -47,7 +47,7 @@ async def test_a_release_is_one_patch_of_the_job() -> None:
     assert (rig.state, rig.charged, rig.results) == ("released", 2000, {"released": 1})
 
 
-async def test_a_release_without_an_answer_holds_all_quota_until_it_is_known() -> None:
+async def test_a_release_without_an_answer_holds_all_quota() -> None:
     revoked = copy.deepcopy(JOB)
     revoked["metadata"].update(resourceVersion="8", annotations={"penstock.dev/release-attempt": "1"})
     client = patch_answered(ServerError(503, "", "away"), raw(revoked))
