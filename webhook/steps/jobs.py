@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from controller.core.gate.job_protection import GuardedJob, queue_for
-from controller.core.gate.kueue_labels import are_accepted
+from controller.core.gate.kueue_labels import are_accepted, topology_of_pods
 from controller.core.gate.protection import stamps_on
 from controller.core.keys import HOLD, HOLD_PODS, KUEUE_PRIORITY_CLASS, PRIORITY_CLASS, QUEUE_NAME
 from controller.core.kubernetes.pointers import escape
@@ -80,6 +80,9 @@ def _holding(job: GuardedJob, labels: Mapping[str, str], queue: str, accepts: bo
         yield {"op": "add", "path": "/metadata/labels", "value": added}
     else:
         yield from ({"op": "add", "path": f"/metadata/labels/{escape(key)}", "value": added[key]} for key in added)
+    notes = topology_of_pods(job.of_template.get("annotations") or {}) if accepts else {}
+    path = "/spec/template/metadata/annotations"
+    yield from ({"op": "add", "path": f"{path}/{escape(key)}", "value": notes[key]} for key in notes)
     if not job.is_suspended:
         yield {"op": "add", "path": "/spec/suspend", "value": True}
 

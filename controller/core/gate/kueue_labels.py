@@ -61,6 +61,11 @@ def annotations_of_pod(annotations: Labels) -> dict[str, str]:
     return {ours: annotations[theirs] for theirs, ours in _NOTES if theirs in annotations and ours not in annotations}
 
 
+def topology_of_pods(annotations: Labels) -> dict[str, str]:
+    """Return where the pods of a Job that is held as a whole want to stand: its template says it before any is made."""
+    return {ours: value for ours, value in annotations_of_pod(annotations).items() if ours != POD_GROUP_SIZE}
+
+
 def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:
     """Return the labels of ours that a template lacks: by its own labels of Kueue, or those of what it stands in.
 

@@ -11,8 +11,14 @@ from controller.core.keys import (
     GANG,
     KUEUE_LABELS,
     KUEUE_QUEUE,
+    KUEUE_REQUIRED_TOPOLOGY,
+    KUEUE_SLICE_SIZE,
+    KUEUE_SLICE_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
     USER,
 )
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -69,12 +75,16 @@ async def moving(team: Team, client: Client, apiserver: Impersonation) -> Team:
 async def test_a_job_as_kueue_wants_it_is_held_and_of_its_user(moving: Team, apiserver: Impersonation) -> None:
     for suspend in (True, False):
         written = job("train", BY_KUEUE, suspend=suspend, parallelism=2, completions=2)
+        notes = {KUEUE_REQUIRED_TOPOLOGY: "shape", KUEUE_SLICE_TOPOLOGY: "shape", KUEUE_SLICE_SIZE: "2"}
+        written["spec"]["template"]["metadata"]["annotations"] |= notes
         held = made(await apiserver.send(ALICE, "POST", jobs(moving), written, params={"dryRun": "All"}))
         assert held["spec"]["suspend"] is True
         assert held["metadata"]["labels"] == {**BY_KUEUE, QUEUE_NAME: "main", PRIORITY_CLASS: "high"}
         metadata = held["spec"]["template"]["metadata"]
         assert (metadata["annotations"][USER], GANG in metadata["annotations"]) == ("alice", False)
-        assert QUEUE_NAME not in metadata["labels"]
+        assert QUEUE_NAME not in metadata.get("labels", {})
+        found = [metadata["annotations"][key] for key in (REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_SIZE)]
+        assert found == ["shape", "shape", "2"]
 
 
 async def test_a_job_without_kueues_label_stays_suspended(moving: Team, apiserver: Impersonation) -> None:

@@ -215,14 +215,15 @@ async def test_nobody_forges_a_user_while_the_webhook_hangs(
     done(await apiserver.send(ALICE, "POST", path, deployment(QUEUED)))
     async with Outage(protected).there():
         jobs = JOBS.format(team.namespace)
-        honest = job(QUEUED, "honest")
-        honest["metadata"]["labels"] = {"app": "a"}
+        honest, forging = job(QUEUED, "honest"), job({**QUEUED, **FORGED}, "forged")
+        for one in (honest, forging):
+            one["metadata"]["labels"] = {"app": "a"}
         assert note_of(done(await apiserver.send(ALICE, "POST", jobs, honest))) is None
         # of a Job without labels the apiserver makes the template's its own, so that it would be held as a whole
         held = await apiserver.send(ALICE, "POST", jobs, job(QUEUED, "held"))
         assert (held.code, "new-jobs.penstock.dev" in held.body["message"]) == (500, True)
         assert note_of(done(await apiserver.send(ALICE, "POST", jobs, job({}, "outside")))) is None
-        forged = await apiserver.send(ALICE, "POST", jobs, job({**QUEUED, **FORGED}, "forged"))
+        forged = await apiserver.send(ALICE, "POST", jobs, forging)
         assert (forged.code, "users.penstock.dev" in forged.body["message"]) == (500, True)
         for noted in ({USER: None}, {USER: "bob"}):
             change = {"spec": {"template": {"metadata": {"annotations": noted}}}}

@@ -34,8 +34,9 @@ OF_KUBERNETES = {
         "crd",
         "deployment",
     ),
-    *("deployments", "endpointslices", "job", "lease", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
-    *("mutatingwebhookconfigurations", "namespace", "nodes", "pod", "poddisruptionbudgets", "pods", "serviceaccount"),
+    *("deployments", "endpointslices", "job", "jobs", "lease", "mutatingadmissionpolicies"),
+    *("mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespace", "nodes"),
+    *("pod", "poddisruptionbudgets", "pods", "serviceaccount"),
     *("validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfiguration"),
     *("validatingwebhookconfigurations", "secret", "token"),
 }

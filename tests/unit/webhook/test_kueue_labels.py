@@ -155,6 +155,21 @@ def test_a_job_gets_ours_itself_and_is_held_as_a_whole() -> None:
     assert job["spec"]["template"]["metadata"] == {"annotations": {USER: "ann"}}
 
 
+def test_where_the_pods_of_a_held_job_go_is_said_in_our_words() -> None:
+    notes = {
+        KUEUE_REQUIRED_TOPOLOGY: "rack",
+        KUEUE_SLICE_SIZE: "3",
+        KUEUE_SLICE_TOPOLOGY: "host",
+        KUEUE_GROUP_SIZE: "3",
+    }
+    template = {"metadata": {"annotations": {**notes, SLICE_SIZE: "2"}}}
+    metadata = written(owner(BY_KUEUE, template=template))["spec"]["template"]["metadata"]
+    ours = {REQUIRED_TOPOLOGY: "rack", SLICE_TOPOLOGY: "host", SLICE_SIZE: "2", USER: "ann"}
+    assert metadata["annotations"] == {**notes, **ours}
+    in_ours = {**owner({QUEUE_NAME: "main"}, template=template)}
+    assert REQUIRED_TOPOLOGY not in written(in_ours, EmptyWorld())["spec"]["template"]["metadata"]["annotations"]
+
+
 OF_ANOTHER = [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "uid": "7", "controller": True}]
 
 
