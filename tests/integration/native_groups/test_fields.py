@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
@@ -20,13 +21,20 @@ PART = {"parentCompositePodGroupName": "all", "workloadRef": {"workloadName": "a
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
-@pytest.fixture
-async def urgent(team: Team) -> AsyncIterator[str]:
+@asynccontextmanager
+async def a_class(team: Team, value: int) -> AsyncIterator[str]:
     """A PriorityClass by which kube-scheduler may preempt."""
-    name = f"urgent-{secrets.token_hex(3)}"
-    await team.client.post(CLASSES, {"metadata": {"name": name}, "value": 7})
+    name = f"class-{secrets.token_hex(3)}"
+    await team.client.post(CLASSES, {"metadata": {"name": name}, "value": value})
     yield name
     await team.client.delete(f"{CLASSES}/{name}")
+
+
+@pytest.fixture
+async def urgent(team: Team) -> AsyncIterator[str]:
+    """One of a priority that is not that of pods without a class."""
+    async with a_class(team, 7) as name:
+        yield name
 
 
 async def members(team: Team, **spec: Any) -> None:
@@ -72,6 +80,18 @@ async def test_a_group_and_pods_of_one_priority_run(team: Team, urgent: str) -> 
     await members(team, priorityClassName=urgent)
     pods = await team.until_bound("one", "two")
     assert not any(map(is_gated, pods.values()))
+
+
+async def test_a_queue_forbids_preemption_for_the_group_itself(team: Team) -> None:
+    await team.ready(schedulerPreemption="Forbid")
+    async with a_class(team, 0) as name:
+        await pod_group(team, GANG, priorityClassName=name)
+        await members(team)
+        message = await team.until_waiting("one", "SchedulerPreemptionForbidden")
+    assert (
+        f"kube-scheduler may preempt for PriorityClass {name}, which ClusterQueue {team.full('cq')} forbids" in message
+    )
+    assert all(map(is_gated, (await team.all()).values()))
 
 
 async def test_kube_scheduler_runs_no_group_of_other_priority(team: Team, urgent: str) -> None:
