@@ -19,7 +19,7 @@ from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
 from controller.sandbox.spec import Phase, Spec, load_state, save_spec
 from tests.support.eventually import eventually
-from tests.support.kubernetes import VERSION
+from tests.support.kubernetes import POD_GROUP_GATES, POD_GROUPS, VERSION
 from tests.support.sandbox import CommandLine
 
 pytestmark = pytest.mark.integration
@@ -192,14 +192,14 @@ async def test_a_component_that_hangs_means_another_try(tmp_path: Path, monkeypa
 
 async def test_pod_groups_of_kubernetes_can_be_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    gates = {"GenericWorkload": True, "GangScheduling": True}
+    gates = dict.fromkeys(POD_GROUP_GATES, True)
     async with Sandbox.start(
-        kubernetes=VERSION, name="gang", feature_gates=gates, runtime_config={"scheduling.k8s.io/v1alpha2": True}
+        kubernetes=VERSION, name="gang", feature_gates=gates, runtime_config={POD_GROUPS: True}
     ) as sandbox:
         assert sandbox.folder == Layout.of("gang").folder
         async with sandbox.client() as client:
             group = {"metadata": {"name": "group"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
-            path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
+            path = f"/apis/{POD_GROUPS}/namespaces/default/podgroups"
             made = orjson.loads(await client.post(path, group))
             assert made["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
         with pytest.raises(SandboxError, match="keeps no audit log"):

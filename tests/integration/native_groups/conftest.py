@@ -9,15 +9,11 @@ import pytest
 
 from controller.sandbox import Sandbox
 from tests.support.clusters import a_cluster
-from tests.support.kubernetes import MINOR
+from tests.support.kubernetes import IS_BETA, POD_GROUP_GATES, POD_GROUPS
 from tests.support.team import Team
 
 MEMBER = {"schedulingGroup": {"podGroupName": "train"}}
-IS_BETA = MINOR >= 37
-SERVED = f"scheduling.k8s.io/{'v1beta1' if IS_BETA else 'v1alpha2'}"
-GATES: tuple[str, ...] = ("GenericWorkload", "GangScheduling")
-if IS_BETA:
-    GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "WorkloadWithJob")
+_MORE = ("TopologyAwareWorkloadScheduling", "CompositePodGroup", "WorkloadWithJob") if IS_BETA else ()
 collect_ignore = [] if IS_BETA else ["test_fields.py", "test_jobs.py"]
 """What is of 1.37 alone."""
 
@@ -25,14 +21,15 @@ collect_ignore = [] if IS_BETA else ["test_fields.py", "test_jobs.py"]
 @pytest.fixture(scope="package")
 def grouping() -> Iterator[Sandbox]:
     """The folder's cluster with the feature on, and Penstock in it."""
-    served = {SERVED: True, **({"scheduling.k8s.io/v1alpha3": True} if IS_BETA else {})}
-    with a_cluster(launch={"feature_gates": dict.fromkeys(GATES, True), "runtime_config": served}) as cluster:
+    gates = dict.fromkeys((*POD_GROUP_GATES, *_MORE), True)
+    served = {POD_GROUPS: True, **({"scheduling.k8s.io/v1alpha3": True} if IS_BETA else {})}
+    with a_cluster(launch={"feature_gates": gates, "runtime_config": served}) as cluster:
         yield cluster.sandbox
 
 
 async def pod_group(team: Team, policy: dict[str, Any], **spec: Any) -> None:
     """Make the PodGroup `train`, which the pods of `MEMBER` name."""
-    path = f"/apis/{SERVED}/namespaces/{team.namespace}/podgroups"
+    path = f"/apis/{POD_GROUPS}/namespaces/{team.namespace}/podgroups"
     await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy, **spec}})
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.integration.native_groups.conftest import MEMBER, SERVED, pod_group
+from tests.integration.native_groups.conftest import MEMBER, pod_group
 from tests.support.eventually import eventually
+from tests.support.kubernetes import POD_GROUPS
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -102,7 +103,7 @@ async def test_kube_scheduler_runs_no_group_of_other_priority(team: Team, urgent
         await team.pod(name, queue=None, spec={**MEMBER, "priorityClassName": urgent})
 
     async def is_refused() -> bool:
-        path = f"/apis/{SERVED}/namespaces/{team.namespace}/podgroups/train"
+        path = f"/apis/{POD_GROUPS}/namespaces/{team.namespace}/podgroups/train"
         status = orjson.loads(await team.client.get(path)).get("status") or {}
         return any("should have the same priority" in one["message"] for one in status.get("conditions") or ())
 
