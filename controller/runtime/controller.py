@@ -156,7 +156,7 @@ class Controller:
 
     def _evicted(self, evict: Evict) -> None:
         self._events.announce_eviction(evict)
-        if self._history is not None:
+        if self._history is not None and not evict.pod.is_job:
             self._history.recorder.evicted(evict)
         if self._notifications is not None:
             self._notifications.evicted(evict)

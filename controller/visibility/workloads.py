@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from controller.core.kubernetes.amounts import PODS, Requests, format_amount, plus
+from controller.core.kubernetes.amounts import PODS, Requests, format_amount, plus, times
 from controller.core.kubernetes.owners import Job
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
@@ -62,10 +63,15 @@ def waiting_row(
 def admitted_row(snapshot: Snapshot, findings: Findings, pod: Pod) -> PodRow | None:
     """Return the row of a pod that is admitted; None: it is not.
 
-    One whose admission was sent and not seen back yet is reserved, as the counts of its queue have it.
+    One whose admission was sent and not seen back yet is reserved, as the counts of its queue have it. A Job that was
+    admitted as a whole has a row for those of its pods that do not exist yet.
     """
+    charge = snapshot.usage.charges.get(pod.uid)
+    if pod.is_job and charge is not None:
+        pod = replace(pod, count=charge.count)
+    if pod.is_job and (charge is None or not charge.count):
+        return None
     if not pod.is_admitted:
-        charge = snapshot.usage.charges.get(pod.uid)
         if charge is None or charge.phase is not Phase.RESERVED:
             return None
         since = rfc3339(snapshot.now)
@@ -111,7 +117,7 @@ def _row(snapshot: Snapshot, pod: Pod, state: _State) -> PodRow:
         group=group_name(jobs, pod),
         user=pod.user,
         priority=queue_priority(pod, job, snapshot.queues.priority_classes),
-        requests=quantities(pod.shape.requests),
+        requests=quantities(times(pod.shape.requests, pod.count)),
         created=created,
         since=state.since or created,
         flavor=state.flavor,
