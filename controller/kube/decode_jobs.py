@@ -122,7 +122,7 @@ class JobDecoder:
             user=inside.get(USER, ""),
             claims=claims_of(template.spec.resource_claims or ()),
             is_job=True,
-            count=min(job.width, MOST_PODS),
+            count=min(_to_keep_alive(job), MOST_PODS),
         )
 
 
@@ -160,6 +160,11 @@ def _has_stopped(status: wire.JobStatus) -> bool:
 def _is_held(found: wire.JobObject) -> bool:
     """Whether the Job is held as a whole: it names a queue itself, and Kubernetes' own controller makes its pods."""
     return bool((found.metadata.labels or {}).get(QUEUE_NAME)) and found.spec.managed_by in (None, _JOB_CONTROLLER)
+
+
+def _to_keep_alive(job: Job) -> int:
+    """Return how many pods the Job makes or keeps; of a work queue, once one has succeeded, none is made any more."""
+    return 0 if job.completions is None and job.succeeded else job.width
 
 
 def _uncountable(job: Job) -> Hold | None:

@@ -34,12 +34,12 @@ Json = dict[str, Any]
 MODES: Final[dict[str, Gate | None]] = {"ceiling": None, "webhook": Gate.WEBHOOK, "policies": Gate.POLICIES}
 """What keeps the gate; in the first nothing of Penstock is there but its kinds, and pods name no queue."""
 
-_NAMESPACE: Final = "bench"
-_PODS: Final = f"/api/v1/namespaces/{_NAMESPACE}/pods"
-_NODES: Final = NodeShape("node", 100, "64", "256Gi")
+NAMESPACE: Final = "bench"
+_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+NODES: Final = NodeShape("node", 100, "64", "256Gi")
 _CLIENTS: Final = 8
-_AT_REST_SECONDS: Final = 2.0
-_POLL_SECONDS: Final = 0.25
+AT_REST_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.25
 _WARMING: Final = 50
 _WRITE: Final = re.compile(
     rb'^apiserver_request_total\{(?=[^}]*code="2)(?=[^}]*dry_run="")(?=[^}]*resource="(?:pods|events)")'
@@ -94,37 +94,37 @@ def _tell(name: str, figures: Sequence[Figures], ceilings: Sequence[Figures]) ->
 
 async def _rounds(modes: Sequence[str], pods: int, rounds: int) -> dict[str, list[Figures]]:
     found: dict[str, list[Figures]] = {name: [] for name in modes}
-    async with Sandbox.start(node_shapes=[_NODES]) as sandbox, sandbox.client() as client:
-        await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}}, *_watching()])
-        await eventually(partial(_takes_pods, client), message="the namespace takes no pods")
-        apiserver = _apiserver(sandbox)
+    async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
+        await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *watching()])
+        await eventually(partial(takes_pods, client), message="the namespace takes no pods")
+        process = apiserver(sandbox)
         for number in range(rounds):
             for name in (*modes[number % len(modes) :], *modes[: number % len(modes)]):  # each is first at times
-                async with _kept(sandbox, client, MODES[name]) as labels:
+                async with kept(sandbox, client, MODES[name]) as labels:
                     await _warm(client, labels)
-                    figures = await _measured(client, apiserver, labels, pods)
+                    figures = await _measured(client, process, labels, pods)
                 found[name].append(figures)
                 click.echo(f"round {number + 1}, {name}: {figures.cpu:.1f} ms, {figures.pace:.0f} pods/s", err=True)
     return found
 
 
-def _apiserver(sandbox: Sandbox) -> psutil.Process:
+def apiserver(sandbox: Sandbox) -> psutil.Process:
     components = launch.running_state(sandbox.name).components
     return psutil.Process(next(one.process.pid for one in components if one.name == "kube-apiserver"))
 
 
 @asynccontextmanager
-async def _kept(sandbox: Sandbox, client: Client, gate: Gate | None) -> AsyncIterator[dict[str, str]]:
+async def kept(sandbox: Sandbox, client: Client, gate: Gate | None) -> AsyncIterator[dict[str, str]]:
     """The labels that a pod is given, while the gate is kept so and there is a queue with room for all."""
     if gate is None:
         yield {}
         return
     async with installed(sandbox, gate=gate):
-        await apply(client, _queue())
+        await apply(client, queue())
         yield {QUEUE_NAME: "main"}
 
 
-def _watching() -> list[Json]:
+def watching() -> list[Json]:
     """A policy that matches nothing and reads Leases, as the fence does: without it the apiserver would stop to look at
     Leases when the first installation goes, and never begin again (kubernetes/kubernetes#130887)."""
     group, name = "admissionregistration.k8s.io", "bench-watches-leases"
@@ -134,7 +134,7 @@ def _watching() -> list[Json]:
         "matchConstraints": {"resourceRules": [rule]},
         "validations": [{"expression": "true"}],
     }
-    of_no_name = {"name": "none", "namespace": _NAMESPACE, "parameterNotFoundAction": "Allow"}
+    of_no_name = {"name": "none", "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"}
     binding = {"policyName": name, "paramRef": of_no_name, "validationActions": ["Deny"]}
     kinds = {"ValidatingAdmissionPolicy": policy, "ValidatingAdmissionPolicyBinding": binding}
     return [
@@ -143,7 +143,7 @@ def _watching() -> list[Json]:
     ]
 
 
-def _queue() -> list[Json]:
+def queue() -> list[Json]:
     version, cpu = "penstock.dev/v1alpha1", {"name": "cpu", "nominalQuota": "1000"}
     queue: Json = {"namespaceSelector": {}, "flavors": [{"name": "any", "resources": [cpu]}]}
     return [
@@ -152,15 +152,15 @@ def _queue() -> list[Json]:
         {
             "apiVersion": version,
             "kind": "LocalQueue",
-            "metadata": {"name": "main", "namespace": _NAMESPACE},
+            "metadata": {"name": "main", "namespace": NAMESPACE},
             "spec": {"clusterQueue": "main"},
         },
     ]
 
 
-async def _takes_pods(client: Client) -> bool:
+async def takes_pods(client: Client) -> bool:
     try:
-        await client.get(f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts/default")
+        await client.get(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default")
     except NotFound:
         return False
     return True
@@ -219,7 +219,7 @@ async def _clear(client: Client) -> None:
 
 async def _items(client: Client, params: dict[str, str]) -> list[Json]:
     found: list[Json] = orjson.loads(await client.get(_PODS, params))["items"]
-    await asyncio.sleep(_POLL_SECONDS)  # a list costs the apiserver too
+    await asyncio.sleep(POLL_SECONDS)  # a list costs the apiserver too
     return found
 
 
@@ -227,7 +227,7 @@ async def _until_at_rest(client: Client) -> int:
     """Wait until pods and Events have not been written for a while; return how often they were."""
     last = await _writes(client)
     while True:
-        await asyncio.sleep(_AT_REST_SECONDS)
+        await asyncio.sleep(AT_REST_SECONDS)
         if (now := await _writes(client)) == last:
             return now
         last = now

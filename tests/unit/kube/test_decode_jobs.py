@@ -57,6 +57,12 @@ def test_completions_and_failed_indexes_shrink_it(succeeded: int, failed_indexes
     assert pods_of(a_job_document(spec={"parallelism": 4, "completions": 6}, status=status)).count == count
 
 
+def test_a_work_queue_makes_no_pods_after_the_first_success() -> None:
+    for succeeded, count in ((0, 3), (1, 0)):
+        document = a_job_document(spec={"parallelism": 3, "completions": None}, status={"succeeded": succeeded})
+        assert pods_of(document).count == count
+
+
 @pytest.mark.parametrize(
     ("parallelism", "reason", "text"),
     [

@@ -1,0 +1,151 @@
+"""`python -m tests.bench.jobs`: Jobs until all their pods are bound, without a queue, as a whole, and pod by pod.
+
+One control plane, and on it the three loads in turn. Rates and writes are told beside those without a queue in the same
+round: what the machine does meanwhile is in both. Writes are those of pods, Jobs and Events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any, Final
+
+import click
+import orjson
+
+from controller.kube import clock
+from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import Gate
+from tests.bench.gate import AT_REST_SECONDS, NAMESPACE, NODES, POLL_SECONDS, kept, takes_pods, watching
+from tests.support.eventually import eventually
+
+Json = dict[str, Any]
+LOADS: Final = ("no queue", "whole", "pod by pod")
+_JOBS: Final = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+_DONE: Final = rb'^apiserver_request_total\{(?=[^}]*code="2)(?=[^}]*dry_run="")'
+_BOUND: Final = re.compile(
+    _DONE + rb'(?=[^}]*resource="pods")(?=[^}]*subresource="binding")[^}]*\} (\S+)$', re.MULTILINE
+)
+_WRITE: Final = re.compile(
+    _DONE + rb'(?=[^}]*resource="(?:pods|events|jobs)")(?=[^}]*verb="(?:POST|PUT|PATCH|APPLY)")[^}]*\} (\S+)$',
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Pods bound a second, and writes a pod until nothing more is written."""
+
+    pace: float
+    writes: float
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--jobs", type=click.IntRange(1, 1_000), default=40, help="Jobs of each load.")
+@click.option("--width", type=click.IntRange(1, 1_000), default=50, help="Pods of each Job.")
+@click.option("--rounds", type=click.IntRange(1, 20), default=3, help="How often each load is measured, in turn.")
+def main(jobs: int, width: int, rounds: int) -> None:
+    """Measure how fast the pods of Jobs come to nodes on this machine, and what is written for them."""
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    click.echo(f"{os.cpu_count()} cores, load {load}, {jobs} Jobs of {width} pods, median of {rounds} rounds\n")
+    found = asyncio.run(_rounds(jobs, width, rounds))
+    base = found[LOADS[0]]
+    click.echo(f"{'load':<12} {'pods/s':>8} {'of no queue':>12} {'writes a pod':>13} {'more':>6}")
+    for name, figures in found.items():
+        pairs = list(zip(figures, base, strict=True))
+        click.echo(
+            f"{name:<12} {median(one.pace for one in figures):>8.0f} "
+            f"{median(one.pace / other.pace for one, other in pairs):>12.2f} "
+            f"{median(one.writes for one in figures):>13.2f} "
+            f"{median(one.writes - other.writes for one, other in pairs):>6.2f}"
+        )
+
+
+async def _rounds(jobs: int, width: int, rounds: int) -> dict[str, list[Figures]]:
+    found: dict[str, list[Figures]] = {name: [] for name in LOADS}
+    async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
+        await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *watching()])
+        await eventually(partial(takes_pods, client), message="the namespace takes no pods")
+        for number in range(rounds):
+            for name in (*LOADS[number % 3 :], *LOADS[: number % 3]):  # each is first at times
+                async with _in_load(sandbox, client, name) as (own, inside):
+                    await _measured(client, own, inside, 2, 5)
+                    figures = await _measured(client, own, inside, jobs, width)
+                found[name].append(figures)
+                click.echo(f"round {number + 1}, {name}: {figures.pace:.0f} pods/s, {figures.writes:.2f}", err=True)
+    return found
+
+
+@asynccontextmanager
+async def _in_load(sandbox: Sandbox, client: Client, name: str) -> AsyncIterator[tuple[Json, Json]]:
+    """The labels of a Job and of its template, while there is a queue with room for all where they name one."""
+    if name == LOADS[0]:
+        yield {"app": "bench"}, {}
+        return
+    async with kept(sandbox, client, Gate.POLICIES) as queued:
+        yield ({"app": "bench", **queued}, {}) if name == LOADS[1] else ({"app": "bench"}, queued)
+
+
+async def _measured(client: Client, own: Json, inside: Json, jobs: int, width: int) -> Figures:
+    count = jobs * width
+    bound, written, start = await _counted(client, _BOUND), await _counted(client, _WRITE), clock.monotonic()
+    await asyncio.gather(*(client.post(_JOBS, _job(f"job-{number}", own, inside, width)) for number in range(jobs)))
+
+    async def all_bound() -> bool:
+        await asyncio.sleep(POLL_SECONDS)
+        return await _counted(client, _BOUND) - bound >= count
+
+    await eventually(all_bound, seconds=60 + count / 5, message="pods are not bound")
+    took = clock.monotonic() - start
+    at_rest = await _until_at_rest(client)
+    await _clear(client)
+    return Figures(count / took, (at_rest - written) / count)
+
+
+def _job(name: str, own: Mapping[str, str], inside: Mapping[str, str], width: int) -> Json:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "100m"}}}
+    template = {
+        "metadata": {"labels": dict(inside), "annotations": {"run-for": "1h"}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    spec = {"parallelism": width, "completions": width, "template": template}
+    return {"metadata": {"name": name, "labels": dict(own)}, "spec": spec}
+
+
+async def _counted(client: Client, pattern: re.Pattern[bytes]) -> int:
+    return sum(int(float(count)) for count in pattern.findall(await client.get("/metrics")))
+
+
+async def _until_at_rest(client: Client) -> int:
+    """Wait until nothing has been written for a while; return how often it was."""
+    last = await _counted(client, _WRITE)
+    while True:
+        await asyncio.sleep(AT_REST_SECONDS)
+        if (now := await _counted(client, _WRITE)) == last:
+            return now
+        last = now
+
+
+async def _clear(client: Client) -> None:
+    await client.delete(_JOBS, params={"propagationPolicy": "Background"})
+    await client.delete(_PODS, params={"gracePeriodSeconds": "0"})
+
+    async def are_gone() -> bool:
+        await asyncio.sleep(POLL_SECONDS)
+        left: Sequence[Json] = orjson.loads(await client.get(_PODS, {"limit": "1"}))["items"]
+        return not left
+
+    await eventually(are_gone, seconds=240, message="pods do not go")
+
+
+if __name__ == "__main__":
+    main()
