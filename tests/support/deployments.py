@@ -23,5 +23,6 @@ def options_of(deployment: dict[str, Any]) -> dict[str, Any]:
     container = container_of(deployment)
     python, dash_m, module = container["command"]
     assert (python, dash_m) == ("python", "-m")
-    # read, not run
-    return _COMMANDS[module].make_context(module, list(container["args"])).params
+    # read, not run: what a ConfigMap mounts is not there
+    arguments = [one for one in container["args"] if not one.startswith("--quota-resources=")]
+    return _COMMANDS[module].make_context(module, arguments).params

@@ -29,6 +29,7 @@ VALUES: dict[str, Json] = {
     "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
     "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
     "client-certificates": {"clientCertificates": {"enabled": True}},
+    "quota-resources": {"quotaResources": {"enabled": True}},
     "notifications": {"notifications": {"enabled": True}},
     "visibility": {"visibility": {"enabled": True}},
     "history": {"history": {"enabled": True}},
