@@ -42,12 +42,12 @@ async def _overview(page: Page) -> None:
 
 
 async def _queue(page: Page) -> None:
-    await expect(page.get_by_role("figure")).to_be_visible(timeout=30_000)
-    await expect(page.get_by_role("table", name="Why pods wait")).to_be_visible(timeout=30_000)
+    await expect(page.get_by_role("figure")).to_be_visible(timeout=120_000)
+    await expect(page.get_by_role("table", name="Why pods wait")).to_be_visible(timeout=120_000)
 
 
 async def _pod(page: Page) -> None:
-    await expect(page.get_by_text("Each of these was tried")).to_be_visible(timeout=30_000)
+    await expect(page.get_by_text("Each of these was tried")).to_be_visible(timeout=120_000)
 
 
 async def _nodes(page: Page) -> None:

@@ -60,7 +60,7 @@ async def test_who_waits_longer_than_the_forecast_said_is_late(team: Team, told:
     late = await told.event("workload.late", seconds=180)
     data = late["data"]
     assert (data["workload"]["name"], data["reason"]) == ("waits", "QuotaExceeded")
-    assert data["waitingSince"] <= data["forecast"]["p20"] <= data["forecast"]["p90"] < late["time"]
+    assert data["waitingSince"] <= data["forecast"]["p20"] <= data["forecast"]["p90"] <= late["time"]
     await told.line(f"Late: pod/waits in namespace {team.namespace}, it was expected to start by ")
 
 
