@@ -270,7 +270,6 @@ class ClusterCache:
         self.policies.move(pod.policies, ())
         self.resources.forget(uid)
         self._assumed.pop(uid, None)
-        self._admitted_jobs.forget(uid)
         self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._refresh(uid)

@@ -10,6 +10,7 @@ from msgspec import DecodeError, Raw, structs
 from msgspec.json import Decoder
 
 from controller.core.forecasts.runtimes import stated
+from controller.core.gate.job_protection import JOB_CONTROLLER
 from controller.core.gate.job_release import written_by_user
 from controller.core.keys import (
     ADMITTED_JOB,
@@ -35,7 +36,6 @@ from controller.kube.errors import UnreadableObject
 _job = Decoder(wire.JobObject)
 _template = Decoder(wire.PodTemplate)
 _resources = Decoder(wire.Resources | None)
-_JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 _ENDED: Final = ("Complete", "Failed")
 _AS_GANG: Final = {GANG: "true"}
 MOST_PODS: Final = 99_999
@@ -95,11 +95,11 @@ class JobDecoder:
         meta, template = found.metadata, _template.decode(found.spec.template)
         labels, notes = meta.labels or {}, meta.annotations or {}
         inside = template.metadata.annotations or {}
-        shape, outline, _, hold = self._pods.of_template(_with_defaults(template))
-        group, unclear = _together(job, template)
         is_stamped = ADMITTED_JOB in inside
         if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
             return None
+        shape, outline, _, hold = self._pods.of_template(_with_defaults(template))
+        group, unclear = _together(job, template)
         return Pod(
             uid=job.uid,
             namespace=job.namespace,
@@ -159,7 +159,7 @@ def _has_stopped(status: wire.JobStatus) -> bool:
 
 def _is_held(found: wire.JobObject) -> bool:
     """Whether the Job is held as a whole: it names a queue itself, and Kubernetes' own controller makes its pods."""
-    return bool((found.metadata.labels or {}).get(QUEUE_NAME)) and found.spec.managed_by in (None, _JOB_CONTROLLER)
+    return bool((found.metadata.labels or {}).get(QUEUE_NAME)) and found.spec.managed_by in (None, JOB_CONTROLLER)
 
 
 def _to_keep_alive(job: Job) -> int:

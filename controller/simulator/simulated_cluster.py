@@ -71,8 +71,9 @@ class SimulatedCluster:
         self._numbered = 0
         self._again_at = world.now
         self._owners = Owners(self.cache)
-        self._owners.take_in(shown_pods(world))
-        for pod in shown_pods(world):
+        pods = shown_pods(world)
+        self._owners.take_in(pods)
+        for pod in pods:
             self._take_up(pod)
 
     # -- what is to come -------------------------------------------------------------------------------------------

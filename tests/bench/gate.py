@@ -38,7 +38,7 @@ NAMESPACE: Final = "bench"
 _PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 NODES: Final = NodeShape("node", 100, "64", "256Gi")
 _CLIENTS: Final = 8
-AT_REST_SECONDS: Final = 2.0
+_AT_REST_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.25
 _WARMING: Final = 50
 _WRITE: Final = re.compile(
@@ -167,11 +167,11 @@ async def takes_pods(client: Client) -> bool:
 
 
 async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str, str], count: int) -> Figures:
-    before, written, start = _spent(apiserver), await _writes(client), clock.monotonic()
+    before, written, start = _spent(apiserver), await counted(client, _WRITE), clock.monotonic()
     await _create(client, labels, count)
     await eventually(partial(_all_run, client), seconds=60 + count / 5, message="pods do not run")
     took = clock.monotonic() - start
-    at_rest = await _until_at_rest(client)
+    at_rest = await until_at_rest(client, _WRITE)
     spent = _spent(apiserver) - before
     await _clear(client)
     return Figures(1000 * spent / count, count / took, (at_rest - written) / count)
@@ -181,7 +181,7 @@ async def _warm(client: Client, labels: dict[str, str]) -> None:
     """Let everybody see a few pods: what is compiled or connected at the first belongs to no load."""
     await _create(client, labels, _WARMING)
     await eventually(partial(_all_run, client), seconds=60, message="pods do not run")
-    await _until_at_rest(client)
+    await until_at_rest(client, _WRITE)
     await _clear(client)
 
 
@@ -223,18 +223,19 @@ async def _items(client: Client, params: dict[str, str]) -> list[Json]:
     return found
 
 
-async def _until_at_rest(client: Client) -> int:
-    """Wait until pods and Events have not been written for a while; return how often they were."""
-    last = await _writes(client)
+async def until_at_rest(client: Client, written: re.Pattern[bytes]) -> int:
+    """Wait until the requests of this pattern have not grown in number for a while; return it."""
+    last = await counted(client, written)
     while True:
-        await asyncio.sleep(AT_REST_SECONDS)
-        if (now := await _writes(client)) == last:
+        await asyncio.sleep(_AT_REST_SECONDS)
+        if (now := await counted(client, written)) == last:
             return now
         last = now
 
 
-async def _writes(client: Client) -> int:
-    return sum(int(float(count)) for count in _WRITE.findall(await client.get("/metrics")))
+async def counted(client: Client, pattern: re.Pattern[bytes]) -> int:
+    """Return how many requests of this pattern the apiserver has served."""
+    return sum(int(float(count)) for count in pattern.findall(await client.get("/metrics")))
 
 
 def _spent(process: psutil.Process) -> float:

@@ -24,7 +24,7 @@ from controller.kube.apply import apply
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate
-from tests.bench.gate import AT_REST_SECONDS, NAMESPACE, NODES, POLL_SECONDS, kept, takes_pods, watching
+from tests.bench.gate import NAMESPACE, NODES, POLL_SECONDS, counted, kept, takes_pods, until_at_rest, watching
 from tests.support.eventually import eventually
 
 Json = dict[str, Any]
@@ -97,16 +97,16 @@ async def _in_load(sandbox: Sandbox, client: Client, name: str) -> AsyncIterator
 
 async def _measured(client: Client, own: Json, inside: Json, jobs: int, width: int) -> Figures:
     count = jobs * width
-    bound, written, start = await _counted(client, _BOUND), await _counted(client, _WRITE), clock.monotonic()
+    bound, written, start = await counted(client, _BOUND), await counted(client, _WRITE), clock.monotonic()
     await asyncio.gather(*(client.post(_JOBS, _job(f"job-{number}", own, inside, width)) for number in range(jobs)))
 
     async def all_bound() -> bool:
         await asyncio.sleep(POLL_SECONDS)
-        return await _counted(client, _BOUND) - bound >= count
+        return await counted(client, _BOUND) - bound >= count
 
     await eventually(all_bound, seconds=60 + count / 5, message="pods are not bound")
     took = clock.monotonic() - start
-    at_rest = await _until_at_rest(client)
+    at_rest = await until_at_rest(client, _WRITE)
     await _clear(client)
     return Figures(count / took, (at_rest - written) / count)
 
@@ -119,20 +119,6 @@ def _job(name: str, own: Mapping[str, str], inside: Mapping[str, str], width: in
     }
     spec = {"parallelism": width, "completions": width, "template": template}
     return {"metadata": {"name": name, "labels": dict(own)}, "spec": spec}
-
-
-async def _counted(client: Client, pattern: re.Pattern[bytes]) -> int:
-    return sum(int(float(count)) for count in pattern.findall(await client.get("/metrics")))
-
-
-async def _until_at_rest(client: Client) -> int:
-    """Wait until nothing has been written for a while; return how often it was."""
-    last = await _counted(client, _WRITE)
-    while True:
-        await asyncio.sleep(AT_REST_SECONDS)
-        if (now := await _counted(client, _WRITE)) == last:
-            return now
-        last = now
 
 
 async def _clear(client: Client) -> None:

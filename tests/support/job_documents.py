@@ -16,7 +16,7 @@ from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_jobs import JobDecoder, JobState
 from tests.support.json_patch import patched
-from tests.support.pod_documents import ADMISSION, CREATED, a_container
+from tests.support.pod_documents import ADMISSION, a_container, stored_metadata
 
 Json = dict[str, Any]
 
@@ -37,12 +37,7 @@ def a_job_document(
         "kind": "Job",
         "apiVersion": "batch/v1",
         "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": name,
-            "resourceVersion": "7",
-            "generation": 1,
-            "creationTimestamp": CREATED,
+            **stored_metadata(name),
             "labels": {QUEUE_NAME: "main"},
             **(metadata or {}),
         },
@@ -97,12 +92,9 @@ def a_pod_of(job: Json, name: str, *, node: str | None = None, phase: str = "Pen
         "apiVersion": "v1",
         "metadata": {
             **copy.deepcopy(template["metadata"]),
-            "name": name,
+            **stored_metadata(name),
             "namespace": job["metadata"]["namespace"],
-            "uid": name,
             "resourceVersion": "9",
-            "generation": 1,
-            "creationTimestamp": CREATED,
             "ownerReferences": [{**owner, "controller": True}],
             **metadata,
         },

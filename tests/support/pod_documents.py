@@ -17,6 +17,18 @@ CREATED = "2026-03-01T08:00:00Z"
 ADMISSION = Admission("team-a", at=CREATED, by="leader")
 
 
+def stored_metadata(name: str) -> Json:
+    """What the apiserver says of every object that it has just stored; its uid is its name."""
+    return {
+        "name": name,
+        "namespace": "default",
+        "uid": name,
+        "resourceVersion": "7",
+        "generation": 1,
+        "creationTimestamp": CREATED,
+    }
+
+
 def a_container(name: str = "main", *, restart: str | None = None, **requests: Any) -> Json:
     document: Json = {
         "name": name,
@@ -45,12 +57,7 @@ def a_pod_document(
         "kind": "Pod",
         "apiVersion": "v1",
         "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": name,
-            "resourceVersion": "7",
-            "generation": 1,
-            "creationTimestamp": CREATED,
+            **stored_metadata(name),
             "labels": {QUEUE_NAME: "main", "app.kubernetes.io/name": "tests"},
             "managedFields": [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {}}}],
             **(metadata or {}),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controller.core.kubernetes.pointers import escape
+
 Operations = tuple[dict[str, Any], ...]
 
 
@@ -35,6 +37,13 @@ def changed(node: Any, tokens: Sequence[str], operation: Mapping[str, Any]) -> A
     else:
         copy[name] = operation["value"]
     return copy
+
+
+def added(part: str, present: Mapping[str, str] | None, new: Mapping[str, str]) -> Operations:
+    """Build the operations that add to the labels, or annotations, that are `present`; None: there are none."""
+    if new and present is None:
+        return ({"op": "add", "path": f"/metadata/{part}", "value": dict(new)},)
+    return tuple({"op": "add", "path": f"/metadata/{part}/{escape(key)}", "value": new[key]} for key in new)
 
 
 def _unescape(token: str) -> str:

@@ -18,8 +18,9 @@ from controller.core.keys import HOLD, HOLD_PODS, KUEUE_PRIORITY_CLASS, PRIORITY
 from controller.core.kubernetes.pointers import escape
 from webhook.reviews.admission import NOTHING, Answer
 from webhook.reviews.lookups import ReviewLookups
-from webhook.reviews.patching import Operations, applied
+from webhook.reviews.patching import Operations, added, applied
 from webhook.reviews.templates import TemplateRequest
+from webhook.steps.templates import within
 
 _MAKERS = ("jobs", "cronjobs")
 _OF_PODS: Operations = (
@@ -52,7 +53,7 @@ def hold_job(request: TemplateRequest, world: ReviewLookups) -> tuple[Answer, Te
         return NOTHING, request
     holder = {"metadata": {**job.metadata}, "spec": {"template": job.template, "suspend": job.is_suspended}}
     bare = applied(holder, stripped)
-    held = () if queue is None else tuple(_holding(job, bare["metadata"]["labels"], queue, _accepts(request, world)))
+    held = () if queue is None else tuple(_holding(job, bare["metadata"]["labels"], queue, accepts(request, world)))
     names = ", ".join(
         dict.fromkeys(key for metadata in (job.metadata, job.of_template) for _, key in stamps_on(metadata))
     )
@@ -72,22 +73,20 @@ def _without_stamps(job: GuardedJob) -> Operations:
     )
 
 
-def _holding(job: GuardedJob, labels: Mapping[str, str], queue: str, accepts: bool) -> Iterator[dict[str, Any]]:
-    added = {} if QUEUE_NAME in labels else {QUEUE_NAME: queue}
-    if accepts and labels.get(KUEUE_PRIORITY_CLASS) and PRIORITY_CLASS not in labels:
-        added[PRIORITY_CLASS] = labels[KUEUE_PRIORITY_CLASS]
-    if added and not labels:
-        yield {"op": "add", "path": "/metadata/labels", "value": added}
-    else:
-        yield from ({"op": "add", "path": f"/metadata/labels/{escape(key)}", "value": added[key]} for key in added)
-    notes = topology_of_pods(job.of_template.get("annotations") or {}) if accepts else {}
-    path = "/spec/template/metadata/annotations"
-    yield from ({"op": "add", "path": f"{path}/{escape(key)}", "value": notes[key]} for key in notes)
+def _holding(job: GuardedJob, labels: Mapping[str, str], queue: str, takes_kueues: bool) -> Iterator[dict[str, Any]]:
+    new = {} if QUEUE_NAME in labels else {QUEUE_NAME: queue}
+    if takes_kueues and labels.get(KUEUE_PRIORITY_CLASS) and PRIORITY_CLASS not in labels:
+        new[PRIORITY_CLASS] = labels[KUEUE_PRIORITY_CLASS]
+    yield from added("labels", labels or None, new)
+    present = job.of_template.get("annotations")
+    notes = topology_of_pods(present or {}) if takes_kueues else {}
+    yield from within(("spec", "template"), added("annotations", present, notes))
     if not job.is_suspended:
         yield {"op": "add", "path": "/spec/suspend", "value": True}
 
 
-def _accepts(request: TemplateRequest, world: ReviewLookups) -> bool:
+def accepts(request: TemplateRequest, world: ReviewLookups) -> bool:
+    """Whether the namespace has Kueue's labels taken for ours."""
     return are_accepted(world.namespace_labels(request.inner.namespace))
 
 

@@ -13,12 +13,11 @@ from typing import Any
 
 from controller.core.gate import kueue_labels
 from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
-from controller.core.kubernetes.pointers import escape
 from webhook.reviews.admission import Answer, Request
 from webhook.reviews.lookups import ReviewLookups
-from webhook.reviews.patching import Operations, applied
+from webhook.reviews.patching import Operations, added, applied
 from webhook.reviews.templates import TemplateRequest
-from webhook.steps.jobs import hold_job
+from webhook.steps.jobs import accepts, hold_job
 from webhook.steps.missing_names import missing_of_template
 from webhook.steps.templates import is_being_written, within
 from webhook.steps.users import note_on_template
@@ -34,8 +33,8 @@ def taken_over(request: Request, world: ReviewLookups) -> Operations:
     metadata = request.pod.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     return (
-        *_added("labels", metadata.get("labels"), kueue_labels.labels_of_pod(metadata.get("labels") or {})),
-        *_added("annotations", annotations, kueue_labels.annotations_of_pod(annotations)),
+        *added("labels", metadata.get("labels"), kueue_labels.labels_of_pod(metadata.get("labels") or {})),
+        *added("annotations", annotations, kueue_labels.annotations_of_pod(annotations)),
     )
 
 
@@ -43,9 +42,9 @@ def mutate_owner(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Hold a Job, take labels of Kueue over into the template, note its user, and warn of names that nothing has."""
     held, request = hold_job(request, world)
     metadata, labels = _metadata(request), lacking_labels(request, world)
-    inside = _added("labels", metadata.get("labels"), labels)
+    inside = added("labels", metadata.get("labels"), labels)
     if QUEUE_NAME in labels:
-        inside += _added("annotations", metadata.get("annotations"), _gang(request))
+        inside += added("annotations", metadata.get("annotations"), _gang(request))
     pod = applied(request.inner.pod, inside) if inside else request.inner.pod
     noted = note_on_template(replace(request, inner=replace(request.inner, pod=pod)), world)
     return held + Answer(
@@ -56,7 +55,7 @@ def mutate_owner(request: TemplateRequest, world: ReviewLookups) -> Answer:
 
 def lacking_labels(request: TemplateRequest, world: ReviewLookups) -> dict[str, str]:
     """Return the labels that the template has to have, where this request writes it."""
-    if not (request.kind in _OWNERS and is_being_written(request) and _is_accepted(request, world)):
+    if not (request.kind in _OWNERS and is_being_written(request) and accepts(request, world)):
         return {}
     if request.kind == "jobs" and _is_held(request):
         return {}
@@ -78,15 +77,5 @@ def _gang(request: TemplateRequest) -> dict[str, str]:
     return kueue_labels.annotations_of_template(labels, annotations, parallelism=request.makes.parallelism)
 
 
-def _is_accepted(request: TemplateRequest, world: ReviewLookups) -> bool:
-    return kueue_labels.are_accepted(world.namespace_labels(request.inner.namespace))
-
-
 def _metadata(request: TemplateRequest) -> Mapping[str, Any]:
     return request.inner.pod.get("metadata") or {}
-
-
-def _added(part: str, present: Mapping[str, str] | None, added: Mapping[str, str]) -> Operations:
-    if added and present is None:
-        return ({"op": "add", "path": f"/metadata/{part}", "value": dict(added)},)
-    return tuple({"op": "add", "path": f"/metadata/{part}/{escape(key)}", "value": added[key]} for key in added)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
+from controller.cache.usage.charging import is_unstamped
 from controller.core.kubernetes.amounts import times
 from controller.core.workloads.admitted_jobs import PlannedNodes, SeenPods, planned_rooms, unseen
 from controller.core.workloads.charges import Charge
@@ -37,10 +38,8 @@ class AdmittedJobs:
 
     def observe(self, uid: str, pod: Pod | None) -> str | None:
         """Take in a pod as it is now (None: it is gone); return its Job where that is charged otherwise by this."""
-        if pod is not None and pod.is_job:
-            if pod.phase is Phase.OTHER:
-                self._planned.pop(uid, None)
-            return None
+        if pod is None or (pod.is_job and pod.phase is Phase.OTHER):
+            self._planned.pop(uid, None)
         former, now = self._of.get(uid), _whose(pod)
         if former == now:
             return None
@@ -52,10 +51,6 @@ class AdmittedJobs:
             self._count(*now, 1)
         (_, job), _ = now or former or (("", ""), None)
         return job
-
-    def forget(self, uid: str) -> None:
-        """Forget a Job that is gone."""
-        self._planned.pop(uid, None)
 
     def _count(self, job: _JobKey, node: str | None, number: int) -> None:
         seen = self._seen.pop(job, _NONE)
@@ -78,7 +73,7 @@ class AdmittedJobs:
             return Charge(times(one, count), None, *sent_to, count=count, rooms=rooms)
         if not job.is_admitted:
             return None
-        is_stamped = bool(job.cluster_queue and job.flavor)
+        is_stamped = not is_unstamped(job)
         payer_of = (job.cluster_queue or "", job.flavor or "") if is_stamped else payer(job)
         seen = self._seen.get((job.namespace, job.uid), _NONE)
         count, planned = unseen(job.count, seen), self._planned.get(job.uid, ())

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from controller.core.gate.json_patch import Operations, add_labels, annotate, guards, sameness_tests
+from controller.core.gate.json_patch import Operations, add_annotations, add_labels, annotate, guards, sameness_tests
 from controller.core.gate.narrowing_patch import narrowing_patch
 from controller.core.gate.release_patch import Admission, stamps_of
 from controller.core.keys import (
@@ -53,18 +53,11 @@ def release_job_patch(
         {"op": "test", "path": "/spec/suspend", "value": True},
         *narrowing_patch(job, flavors, domains, at=_TEMPLATE),
         *add_labels(_TEMPLATE, {QUEUE_NAME: job.queue or "", **labels}),
-        *_annotate_template(job, inside),
+        *add_annotations(_TEMPLATE, inside, are_any=job.outline.template_annotations),
         *add_labels("", labels),
         *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written}),
         {"op": "add", "path": "/spec/suspend", "value": False},
     ]
-
-
-def _annotate_template(job: Pod, notes: Mapping[str, str]) -> Operations:
-    path = f"{_TEMPLATE}/metadata/annotations"
-    if not job.outline.template_annotations:
-        return [{"op": "add", "path": path, "value": dict(notes)}]
-    return [{"op": "add", "path": f"{path}/{escape(key)}", "value": notes[key]} for key in notes]
 
 
 def written_by_user(template: Mapping[str, Any]) -> str:
@@ -92,17 +85,13 @@ def restore_patch(document: Mapping[str, Any]) -> Operations:
     Penstock writes them. Where they are damaged, which the break-glass group can do, the template stays narrowed.
     """
     metadata, spec = document["metadata"], document["spec"]
-    labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    written = _read(notes.get(ORIGINAL_TEMPLATE))
+    written = _read((metadata.get("annotations") or {}).get(ORIGINAL_TEMPLATE))
     operations = sameness_tests(metadata["uid"], metadata["generation"], metadata["resourceVersion"])
     operations += [{"op": "test", "path": "/spec/suspend", "value": True}]
     if written is not None:
         operations += _restored(spec["template"], written)
-    operations += _removed(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, (ADMITTED_JOB,))
-    operations += [{"op": "remove", "path": f"/metadata/labels/{escape(key)}"} for key in _LABELS if key in labels]
-    own = (*_ANNOTATIONS, ORIGINAL_TEMPLATE)
-    operations += [{"op": "remove", "path": f"/metadata/annotations/{escape(key)}"} for key in own if key in notes]
-    return operations
+    operations += _removed(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, ADMITTED_JOB)
+    return operations + _removed("/metadata", metadata, ORIGINAL_TEMPLATE)
 
 
 def _read(text: str | None) -> dict[str, Any] | None:
@@ -129,9 +118,8 @@ def _restored(template: Mapping[str, Any], written: Mapping[str, Any]) -> Operat
     return operations
 
 
-def _removed(at: str, metadata: Mapping[str, Any], more: Sequence[str]) -> Operations:
-    labels, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    return [
-        *[{"op": "remove", "path": f"{at}/labels/{escape(key)}"} for key in _LABELS if key in labels],
-        *[{"op": "remove", "path": f"{at}/annotations/{escape(k)}"} for k in (*_ANNOTATIONS, *more) if k in notes],
-    ]
+def _removed(at: str, metadata: Mapping[str, Any], own: str) -> Operations:
+    """Build the operations that remove our stamps there; `own` is the annotation that only stands there."""
+    stamps = (("labels", _LABELS), ("annotations", (*_ANNOTATIONS, own)))
+    found = [(part, key) for part, keys in stamps for key in keys if key in (metadata.get(part) or {})]
+    return [{"op": "remove", "path": f"{at}/{part}/{escape(key)}"} for part, key in found]

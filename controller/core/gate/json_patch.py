@@ -44,9 +44,15 @@ def attempt_test(pod: Pod) -> Operations:
 
 def annotate(pod: Pod, notes: Mapping[str, str]) -> Operations:
     """Build the operations that write annotations, after `attempt_test`: where there were none none is wiped."""
-    if not pod.has_annotations:
-        return [{"op": "add", "path": "/metadata/annotations", "value": dict(notes)}]
-    return [{"op": "add", "path": f"/metadata/annotations/{escape(key)}", "value": notes[key]} for key in notes]
+    return add_annotations("", notes, are_any=pod.has_annotations)
+
+
+def add_annotations(at: str, notes: Mapping[str, str], *, are_any: bool) -> Operations:
+    """Build the operations that write annotations of what is at this path; `are_any`: it has annotations already."""
+    path = f"{at}/metadata/annotations"
+    if not are_any:
+        return [{"op": "add", "path": path, "value": dict(notes)}]
+    return [{"op": "add", "path": f"{path}/{escape(key)}", "value": notes[key]} for key in notes]
 
 
 def add_labels(at: str, labels: Mapping[str, str]) -> Operations:
