@@ -37,6 +37,7 @@ NOTED: dict[str, str] = {
     "network-policy": "a NetworkPolicy for Penstock's pods",
     "history": "a history of pods, in the database of the Secret penstock-history",
     "dashboard": "the page, served with the certificate of the Secret penstock-dashboard-tls",
+    "quota-resources": "resources of quota, as the ConfigMap penstock-quota-resources says",
     "notifications": "notifications, as the Secret penstock-notifications says",
     "visibility": "the API visibility.penstock.dev: delete its APIService first when you uninstall",
 }
