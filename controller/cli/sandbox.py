@@ -15,7 +15,7 @@ import msgspec
 from click.core import ParameterSource
 
 from controller.cli.counts import counted
-from controller.cli.sandbox_options import DEFAULT_NAME, kubernetes_option, name_option, told_as_usage
+from controller.cli.sandbox_options import DEFAULT_NAME, kubernetes_option, name_option, told_as_usage, with_option
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
 from controller.kube import clock
@@ -23,6 +23,7 @@ from controller.sandbox import NodeShape, Sandbox, SandboxError, binaries
 from controller.sandbox import launch as life
 from controller.sandbox.layout import Layout
 from controller.sandbox.nodes import check_shape
+from controller.sandbox.operators import chosen
 from controller.sandbox.spec import Phase, Spec, check_spec, load_spec, load_state, names
 
 _SHAPE = "node"
@@ -75,7 +76,8 @@ sandbox.add_command(run)
 
 @sandbox.command()
 @kubernetes_option
-def build(kubernetes: str) -> None:
+@with_option
+def build(kubernetes: str, operators: tuple[str, ...]) -> None:
     """Get or build the control plane's programs, so that the next `up` takes seconds.
 
     From KUBEBUILDER_ASSETS, else the cache, else with Go from source: minutes, once for each version.
@@ -83,9 +85,12 @@ def build(kubernetes: str) -> None:
     \b
     Example:
       penstock sandbox build
+      penstock sandbox build --with ray,training
     """
-    found = binaries.ensure(kubernetes=kubernetes)
+    found = binaries.ensure(kubernetes=kubernetes, operators=operators)
     click.echo(f"the programs of the sandbox are in {Path(found['kube-apiserver']).parent}")
+    for operator in chosen(operators):
+        click.echo(f"{operator.title} is in {Path(found[operator.program]).parent}")
 
 
 @sandbox.command()
@@ -93,6 +98,7 @@ def build(kubernetes: str) -> None:
 @click.option("--nodes", type=click.IntRange(0), default=3, show_default=True, help="How many fake nodes.")
 @_shape_options
 @kubernetes_option
+@with_option
 @click.option("--audit", is_flag=True, help="Keep an audit log: writes to pods, requests of Penstock's webhook.")
 @click.option("--feature-gates", "gates", multiple=True, metavar="GATE=BOOL[,...]", help="For all components.")
 @click.option("--runtime-config", "runtime", multiple=True, metavar="API=BOOL[,...]", help="APIs of the apiserver.")
@@ -102,6 +108,7 @@ def up(
     name: str,
     nodes: int,
     kubernetes: str,
+    operators: tuple[str, ...],
     gates: tuple[str, ...],
     runtime: tuple[str, ...],
     flags: tuple[str, ...],
@@ -117,11 +124,12 @@ def up(
     Example:
       penstock sandbox up --nodes 20 --cpu 32 --memory 256Gi --label tier=spot --taint spot=true:NoSchedule
       penstock sandbox up --name g --feature-gates GenericWorkload=true --runtime-config scheduling.k8s.io/v1beta1=true
-      penstock sandbox up --name older --kubernetes 1.36.3
+      penstock sandbox up --name older --kubernetes 1.36.3 --with ray,training
     """
     spec = Spec(
         name=name,
         kubernetes=kubernetes,
+        operators=operators,
         audit=audit,
         feature_gates=_pairs("--feature-gates", _split(gates)),
         runtime_config=_pairs("--runtime-config", _split(runtime)),
@@ -131,12 +139,10 @@ def up(
         check_spec(spec)
         shapes = [check_shape(_shape(_SHAPE, nodes, **shape))] if nodes else []
     if _is_up(spec):
-        # who names no number takes it as it is
-        if click.get_current_context().get_parameter_source("nodes") is not ParameterSource.DEFAULT:
-            _tell_nodes(name, nodes)
+        _tell_nodes(name, nodes)
         return 0
     # before any event loop runs, so that Ctrl-C ends a build at once
-    binaries.ensure(kubernetes=kubernetes)
+    binaries.ensure(kubernetes=kubernetes, operators=operators)
     return asyncio.run(_run_up(spec, shapes, foreground=foreground))
 
 
@@ -153,7 +159,8 @@ async def _run_up(spec: Spec, shapes: list[NodeShape], *, foreground: bool) -> i
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     nodes, took = counted(sum(shape.count for shape in shapes), "node"), clock.monotonic() - started
-    click.echo(f"sandbox {spec.name!r} is up with {nodes} at {made.url} after {took:.1f} s")
+    also = "".join(f", {operator.title}" for operator in chosen(spec.operators))
+    click.echo(f"sandbox {spec.name!r} is up with {nodes}{also} at {made.url} after {took:.1f} s")
     if not foreground:
         click.echo(f'  use it:  eval "$(penstock sandbox env{_option(spec.name)})"')
         click.echo(f"  end it:  penstock sandbox down{_option(spec.name)}")
@@ -195,6 +202,9 @@ def _is_up(spec: Spec) -> bool:
 
 def _tell_nodes(name: str, asked: int) -> None:
     """Say how many nodes there are where others were asked for, and how to get these."""
+    # who names no number takes it as it is
+    if click.get_current_context().get_parameter_source("nodes") is ParameterSource.DEFAULT:
+        return
     there = asyncio.run(Sandbox.attach(name).count_nodes(_SHAPE))
     if there == asked:
         return

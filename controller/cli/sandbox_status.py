@@ -19,12 +19,15 @@ from controller.sandbox import Sandbox
 from controller.sandbox.launch import first_line, is_up
 from controller.sandbox.layout import Layout
 from controller.sandbox.probe import trouble
-from controller.sandbox.spec import ComponentState, Phase, State, load_state, names
+from controller.sandbox.spec import ComponentState, Phase, State, load_spec, load_state, names
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One sandbox. `components` maps each to `ok` or what is wrong; counts are None when nobody answers."""
+    """One sandbox. `components` maps each to `ok` or what is wrong; counts are None when nobody answers.
+
+    `operators` are names as `up --with` has them; their programs are components too.
+    """
 
     name: str
     phase: str
@@ -34,6 +37,7 @@ class Report:
     nodes: int | None = None
     pods: int | None = None
     uptime_seconds: int | None = None
+    operators: tuple[str, ...] = ()
     components: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -61,6 +65,7 @@ async def _report(name: str) -> Report:
         nodes=nodes,
         pods=pods,
         uptime_seconds=max(0, int(clock.now() - state.started)),
+        operators=load_spec(layout).operators,
         components=answers,
     )
 
@@ -125,7 +130,8 @@ def show_table(reports: list[Report]) -> None:
 def _components(report: Report) -> str:
     answers = set(report.components.values())
     if len(answers) <= 1:
-        return f"{len(report.components)} {answers.pop()}" if answers else "-"
+        also = f", with {', '.join(report.operators)}" if report.operators else ""
+        return f"{len(report.components)} {answers.pop()}{also}" if answers else "-"
     return "\n".join(f"{name}: {answer}" for name, answer in report.components.items() if answer != "ok")
 
 

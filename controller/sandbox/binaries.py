@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.sandbox import gobuild, toolchain
+from controller.sandbox import gobuild, operator_builds, toolchain
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
@@ -19,7 +20,6 @@ from controller.sandbox.versions import DEFAULT, KWOK, check_version
 
 ASSETS = "KUBEBUILDER_ASSETS"
 
-_MODULES = Path(__file__).parent / "gomod"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _NEEDED_OF_ASSETS = ("etcd", "kube-apiserver")
 """What setup-envtest installs; a folder without these is not what the variable is for."""
@@ -43,17 +43,22 @@ _PROGRAMS = (
 )
 
 
-def ensure(progress: Progress | None = None, *, kubernetes: str = DEFAULT) -> dict[str, str]:
+def ensure(
+    progress: Progress | None = None, *, kubernetes: str = DEFAULT, operators: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the path of every program of this version, building what is missing; a full build takes minutes.
 
-    Raises SandboxError when something is missing and cannot be built.
+    `operators` are names of `operators.OPERATORS`, whose programs come as well. Raises SandboxError when something is
+    missing and cannot be built.
     """
+    progress = progress or Progress()
     found = _from_assets(os.environ.get(ASSETS, ""))
     cache = cache_folder() / _version_key(check_version(kubernetes))
     wanted = [program for program in _PROGRAMS if program.name not in found]
     if _missing(cache, wanted):
-        _build(cache, wanted, kubernetes, progress or Progress())
-    return {program.name: found.get(program.name) or str(cache / program.name) for program in _PROGRAMS}
+        _build(cache, wanted, kubernetes, progress)
+    ours = {program.name: found.get(program.name) or str(cache / program.name) for program in _PROGRAMS}
+    return ours | operator_builds.ensure(operators, progress)
 
 
 def _from_assets(named: str) -> dict[str, str]:
@@ -75,7 +80,7 @@ def _runnable(path: Path) -> bool:
 
 def module(program: str, kubernetes: str) -> Path:
     """Return the folder of the Go module that a program is built from."""
-    return _MODULES / (_KWOK if program == _KWOK else f"kubernetes-{kubernetes}")
+    return operator_builds.MODULES / (_KWOK if program == _KWOK else f"kubernetes-{kubernetes}")
 
 
 def _version_key(kubernetes: str) -> str:

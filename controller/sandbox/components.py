@@ -1,4 +1,4 @@
-"""The five programs of a control plane: their command lines and the address that tells whether each is ready.
+"""The programs of a sandbox: their command lines and the address that tells whether each is ready.
 
 Pure text from a spec, paths and ports; `supervisor` runs them.
 """
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from controller.sandbox.certificates import FRONT_PROXY
 from controller.sandbox.layout import Layout
+from controller.sandbox.operator_setup import kubeconfig_of
+from controller.sandbox.operators import Operator, chosen
 from controller.sandbox.spec import Spec
 
 LOOPBACK = "127.0.0.1"
@@ -54,16 +56,19 @@ class Ports:
     controller_manager: int
     scheduler: int
     kwok: int
+    operators: tuple[int, ...] = ()
 
     @classmethod
-    def free(cls) -> Ports:
-        """Ports that nobody uses at this moment; somebody may still take one before we do."""
+    def free(cls, operators: int = 0) -> Ports:
+        """Ports that nobody uses at this moment, with as many operators; somebody may take one before we do."""
         with ExitStack() as stack:
             # all are held at once, so that they differ
-            sockets = [stack.enter_context(socket.socket()) for _ in range(6)]
+            sockets = [stack.enter_context(socket.socket()) for _ in range(6 + operators)]
             for one in sockets:
                 one.bind((LOOPBACK, 0))
-            return cls(*(one.getsockname()[1] for one in sockets))
+            etcd, health, *others = [one.getsockname()[1] for one in sockets]
+            apiserver, manager, scheduler, kwok, *rest = others
+            return cls(etcd, health, apiserver, manager, scheduler, kwok, tuple(rest))
 
 
 def apiserver_url(ports: Ports) -> str:
@@ -72,12 +77,25 @@ def apiserver_url(ports: Ports) -> str:
 
 
 def in_order(spec: Spec, layout: Layout, ports: Ports) -> tuple[tuple[Component, ...], ...]:
-    """All components in steps: each step starts when all of the one before are ready."""
+    """The control plane in steps: each step starts when all of the one before are ready."""
     return (
         (_etcd(spec, layout, ports),),
         (_apiserver(spec, layout, ports),),
         (_controller_manager(spec, layout, ports), _scheduler(spec, layout, ports), _kwok(spec, layout, ports)),
     )
+
+
+def of_operators(spec: Spec, layout: Layout, ports: Ports) -> list[tuple[Operator, Component]]:
+    """The operators that were asked for; each starts after `operator_setup.prepare`, when the components are ready."""
+    pairs = zip(chosen(spec.operators), ports.operators, strict=True)
+    return [(operator, _operator(operator, spec, layout, port)) for operator, port in pairs]
+
+
+def _operator(operator: Operator, spec: Spec, layout: Layout, port: int) -> Component:
+    address = f"{LOOPBACK}:{port}"
+    program = spec.binaries[operator.program]
+    command = operator.command(program, kubeconfig=kubeconfig_of(operator, layout), address=address)
+    return Component(operator.program, command, f"http://{address}/readyz")
 
 
 def _etcd(spec: Spec, layout: Layout, ports: Ports) -> Component:

@@ -1,8 +1,12 @@
-"""Builds a program of a Go module, whole or not at all, one builder at a time. Which programs: the callers know."""
+"""Builds a program of a Go module, whole or not at all, one builder at a time. Which programs: the callers know.
+
+Also finds the sources of a module, of which something else than a program is wanted.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -14,6 +18,8 @@ from controller.sandbox.errors import SandboxError
 from controller.sandbox.progress import Progress
 
 _DRAFT = ".building-"
+# CGO off: no C compiler is needed, and the programs run on any machine of this system
+_SETTINGS = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
 
 
 @contextmanager
@@ -63,10 +69,8 @@ def build(
     log = target.with_name(f"{target.name}.build.log")
     arguments = [str(go), "build", "-trimpath", f"-modfile={modfile}", "-ldflags", " ".join(["-s", "-w", *flags])]
     arguments += ["-o", str(draft / target.name), package]
-    # CGO off: no C compiler is needed, and the programs run on any machine of this system
-    settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
     try:
-        environment = {**os.environ, **settings}
+        environment = {**os.environ, **_SETTINGS}
         label = f"building {target.name}{count}"
         if progress.run(label, arguments, log=log, environment=environment, folder=module) != 0:
             reason = toolchain.last_line(log)
@@ -75,3 +79,23 @@ def build(
         log.unlink()
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def download(go: Path, module: Path, wanted: str, folder: Path, *, progress: Progress, remedy: str) -> Path:
+    """Return the folder with the sources of the Go module `wanted`, fetched if they never were.
+
+    The module in folder `module` says its version and its checksum; what happens is logged in `folder`. Raises
+    SandboxError.
+    """
+    log = folder / "download.log"
+    arguments = [str(go), "mod", "download", "-json", wanted]
+    environment = {**os.environ, **_SETTINGS}
+    code = progress.run(f"fetching {wanted}", arguments, log=log, environment=environment, folder=module)
+    text = log.read_text(errors="replace")
+    # what Go says to people comes first
+    answer = json.loads(text[text.index("{") :]) if "{" in text else {}
+    if code != 0 or "Dir" not in answer:
+        reason = answer.get("Error") or toolchain.last_line(log)
+        raise SandboxError(f"{wanted} cannot be fetched: {reason}; {remedy} (log: {log})")
+    log.unlink()
+    return Path(answer["Dir"])

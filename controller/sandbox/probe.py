@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,21 +17,30 @@ def trouble(url: str, *, ca: Path | None = None, client: Path | None = None) -> 
 
     `client` is a path without its ending: `.crt` and `.key` are added.
     """
-    parts = urlsplit(url)
-    connection: http.client.HTTPConnection
     try:
-        if parts.scheme == "https":
-            context = ssl.create_default_context(cafile=ca)
-            if client is not None:
-                context.load_cert_chain(client.with_suffix(".crt"), client.with_suffix(".key"))
-            connection = http.client.HTTPSConnection(parts.netloc, timeout=_SECONDS, context=context)
-        else:
-            connection = http.client.HTTPConnection(parts.netloc, timeout=_SECONDS)
-        try:
-            connection.request("GET", parts.path)
+        with connected(url, ca=ca, client=client, seconds=_SECONDS) as connection:
+            connection.request("GET", urlsplit(url).path)
             status = connection.getresponse().status
-        finally:
-            connection.close()
     except (OSError, http.client.HTTPException) as error:
         return " ".join(str(error).split()) or type(error).__name__
     return None if status == http.client.OK else f"answers {status}"
+
+
+@contextmanager
+def connected(
+    url: str, *, ca: Path | None, client: Path | None, seconds: float
+) -> Iterator[http.client.HTTPConnection]:
+    """A connection to the server of `url`, on which no answer may take longer than `seconds`; `client` as above."""
+    parts = urlsplit(url)
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        context = ssl.create_default_context(cafile=ca)
+        if client is not None:
+            context.load_cert_chain(client.with_suffix(".crt"), client.with_suffix(".key"))
+        connection = http.client.HTTPSConnection(parts.netloc, timeout=seconds, context=context)
+    else:
+        connection = http.client.HTTPConnection(parts.netloc, timeout=seconds)
+    try:
+        yield connection
+    finally:
+        connection.close()

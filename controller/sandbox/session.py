@@ -41,6 +41,7 @@ class Sandbox:
         name: str | None = None,
         kubernetes: str = DEFAULT,
         node_shapes: Sequence[NodeShape] = (),
+        operators: Sequence[str] = (),
         audit: bool = False,
         feature_gates: Mapping[str, bool] | None = None,
         runtime_config: Mapping[str, bool] | None = None,
@@ -48,12 +49,14 @@ class Sandbox:
     ) -> AsyncIterator[Sandbox]:
         """A sandbox for as long as the block runs; it dies with this process, however that ends.
 
-        Raises SandboxError. A missing program is built first, which takes minutes.
+        `operators` are names of `operators.OPERATORS`, which run in it as well. Raises SandboxError. A missing program
+        is built first, which takes minutes.
         """
         sandbox = await cls.launch(
             name=name,
             kubernetes=kubernetes,
             node_shapes=node_shapes,
+            operators=operators,
             audit=audit,
             feature_gates=feature_gates,
             runtime_config=runtime_config,
@@ -71,6 +74,7 @@ class Sandbox:
         name: str | None = None,
         kubernetes: str = DEFAULT,
         node_shapes: Sequence[NodeShape] = (),
+        operators: Sequence[str] = (),
         audit: bool = False,
         feature_gates: Mapping[str, bool] | None = None,
         runtime_config: Mapping[str, bool] | None = None,
@@ -80,6 +84,7 @@ class Sandbox:
         spec = Spec(
             name=name or f"session-{secrets.token_hex(4)}",
             kubernetes=kubernetes,
+            operators=tuple(operators),
             audit=audit,
             feature_gates=_flags(feature_gates),
             runtime_config=_flags(runtime_config),
@@ -93,7 +98,7 @@ class Sandbox:
     @classmethod
     async def create(cls, spec: Spec, node_shapes: Sequence[NodeShape], *, tied: bool) -> Sandbox:
         """Start what `spec` says, with nodes; an untied one outlives this process."""
-        found = await asyncio.to_thread(binaries.ensure, kubernetes=spec.kubernetes)
+        found = await asyncio.to_thread(binaries.ensure, kubernetes=spec.kubernetes, operators=spec.operators)
         running, state = await launch.start(spec, binaries=found, tied=tied)
         sandbox = cls(running.layout, state, running)
         try:

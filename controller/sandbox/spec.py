@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from controller.sandbox import operators
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import write_private
 from controller.sandbox.layout import Layout, sandboxes_folder
@@ -24,11 +25,12 @@ _FLAG = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. The three maps go to the components' flags as they are."""
+    """What was asked for. The three maps go to the components' flags as they are; `operators` are names."""
 
     name: str
     kubernetes: str = DEFAULT
     binaries: dict[str, str] = {}
+    operators: tuple[str, ...] = ()
     audit: bool = False
     feature_gates: dict[str, str] = {}
     runtime_config: dict[str, str] = {}
@@ -74,9 +76,13 @@ def check_name(name: str) -> str:
 
 
 def check_spec(spec: Spec) -> Spec:
-    """Return `spec` when its version is known and its flags fit on a command line; else raise SandboxError."""
+    """Return `spec` when its version and operators are known and its flags fit on a command line.
+
+    Else raise SandboxError.
+    """
     check_name(spec.name)
     check_version(spec.kubernetes)
+    operators.chosen(spec.operators)
     for text, names, pattern in (
         ("feature gate", spec.feature_gates, _FEATURE),
         ("runtime config", spec.runtime_config, _GROUP_VERSION),

@@ -19,9 +19,12 @@ from types import FrameType
 
 from controller.kube import clock
 from controller.sandbox.certificates import write_certificates, write_kubeconfigs
-from controller.sandbox.components import AUDIT_POLICY, Component, Ports, apiserver_url, in_order
+from controller.sandbox.components import AUDIT_POLICY, Component, Ports, apiserver_url, in_order, of_operators
+from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import make_private_folder, write_private
 from controller.sandbox.layout import Layout
+from controller.sandbox.operator_setup import prepare
+from controller.sandbox.operators import chosen
 from controller.sandbox.probe import trouble
 from controller.sandbox.process import ProcessId, spawn
 from controller.sandbox.spec import ComponentState, Phase, Spec, State, load_spec, save_state
@@ -95,11 +98,14 @@ class Supervisor:
         *earlier, last = READY_SECONDS
         for seconds in earlier:
             try:
-                return self._start_on(Ports.free(), seconds)
+                return self._start_on(self._ports(), seconds)
             except _StartAgain:
                 self._end_children()
                 shutil.rmtree(self._layout.data, ignore_errors=True)
-        return self._start_on(Ports.free(), last)
+        return self._start_on(self._ports(), last)
+
+    def _ports(self) -> Ports:
+        return Ports.free(operators=len(chosen(self._spec.operators)))
 
     def _start_on(self, ports: Ports, seconds: float) -> None:
         self._url = apiserver_url(ports)
@@ -112,6 +118,20 @@ class Supervisor:
         # pods are refused until their namespace has this account, which a controller makes
         account = f"{self._url}/api/v1/namespaces/default/serviceaccounts/default"
         self._wait("kube-controller-manager", account, seconds)
+        self._start_operators(ports, seconds)
+
+    def _start_operators(self, ports: Ports, seconds: float) -> None:
+        started = of_operators(self._spec, self._layout, ports)
+        for operator, component in started:
+            try:
+                served = prepare(operator, component.arguments[0], self._layout, self._url)
+            except SandboxError as error:
+                raise _Failed(f"{component.name}: {error}") from error
+            for url in served:
+                self._wait("kube-apiserver", url, seconds)
+            self._spawn(component)
+        for _, component in started:
+            self._wait(component.name, component.health_url, seconds)
 
     def _spawn(self, component: Component) -> None:
         log = self._layout.log(component.name)

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import orjson
 import pytest
+from click.shell_completion import ShellComplete
 
 from controller.cli import main
 from controller.cli.main import run
@@ -119,6 +120,43 @@ def test_up_on_one_that_is_up_tells_of_another_number_of_nodes(
 
 
 @pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        (["--with", "training,ray"], True),
+        (["--with", "ray", "--with", "training", "--with", "ray"], True),
+        (["--with", "ray"], False),
+        ([], False),
+    ],
+)
+def test_up_compares_operators_whatever_their_order(
+    asked: list[str], same: bool, empty_state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = Layout(empty_state / "rev")
+    layout.folder.mkdir(parents=True)
+    save_spec(layout, Spec(name="rev", operators=("ray", "training")))
+    running = State(name="rev", phase=Phase.READY, supervisor=ProcessId.of(os.getpid()), started=0.0, url="https://x")
+    save_state(layout, running)
+    assert run(["sandbox", "up", "--name", "rev", *asked]) == (0 if same else 1)
+    shown = capsys.readouterr()
+    assert "nothing changed" in shown.out if same else "other settings" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "expected"),
+    [
+        ("", ["ray", "training"]),
+        ("t", ["training"]),
+        ("ray,", ["ray,training"]),
+        ("training,r", ["training,ray"]),
+        ("ray,r", []),
+    ],
+)
+def test_a_shell_completes_operators_after_a_comma(incomplete: str, expected: list[str]) -> None:
+    completer = ShellComplete(main.root, {}, "penstock", "_PENSTOCK_COMPLETE")
+    assert [one.value for one in completer.get_completions(["sandbox", "up", "--with"], incomplete)] == expected
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
         (["env", "--name", "x"], 1, "no sandbox named 'x' (there are: none)"),
@@ -128,6 +166,9 @@ def test_up_on_one_that_is_up_tells_of_another_number_of_nodes(
         (["run", "--name", "X"], 2, "sandbox name 'X'"),
         (["up", "--kubernetes", "1.35.0"], 2, "'--kubernetes': '1.35.0' is not one of '1.37.2', '1.36.3'"),
         (["build", "--kubernetes", "v1.36.3"], 2, "'v1.36.3' is not one of '1.37.2', '1.36.3'"),
+        (["up", "--with", "ray,spark"], 2, "operator 'spark': a sandbox can run only ray and training"),
+        (["build", "--with", "Ray"], 2, "'--with': operator 'Ray': a sandbox can run only ray and training"),
+        (["up", "--with", "ray,"], 2, "operator '': a sandbox can run only ray and training"),
         (["up", "--label", "x"], 2, "--label 'x': write NAME=VALUE"),
         (["up", "--feature-gates", "X"], 2, "--feature-gates 'X': write NAME=VALUE"),
         (["up", "--feature-gates", "X=1"], 2, "X=1: the value is true or false"),
