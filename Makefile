@@ -29,7 +29,7 @@ PAGE_SOURCES := page/index.html page/vite.config.ts page/tsconfig.json $(shell f
 PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page page-check pictures browser test test-more older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
+.PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate docs docs-serve lock image clean
 
@@ -111,6 +111,11 @@ test-more: oracle ## Run what is too long for `make test`: many pods, and many s
 	@$(MAKE) --no-print-directory fuzz-decide N=20000
 	@$(MAKE) --no-print-directory soak N=100
 	@$(MAKE) --no-print-directory older
+	@$(MAKE) --no-print-directory operators
+
+operators: $(VENV)/dev.stamp ## Run the tests on KubeRay and the training operator in a sandbox (minutes; builds them once)
+	@$(PENSTOCK) sandbox build --with ray,training
+	@$(BIN)/pytest -n 0 tests/integration/operators $(PYTEST)
 
 older: $(VENV)/dev.stamp ## Run the tests that depend on Kubernetes most on the oldest one of the sandbox (minutes)
 	@PENSTOCK_TEST_KUBERNETES=1.36.3 $(BIN)/pytest $(FOUR_AT_ONCE) $(OF_KUBERNETES) $(PYTEST)
