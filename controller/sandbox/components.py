@@ -76,8 +76,10 @@ def apiserver_url(ports: Ports) -> str:
     return f"https://{LOOPBACK}:{ports.apiserver}"
 
 
-def in_order(spec: Spec, layout: Layout, ports: Ports) -> tuple[tuple[Component, ...], ...]:
-    """The control plane in steps: each step starts when all of the one before are ready."""
+def in_order(
+    spec: Spec, layout: Layout, ports: Ports
+) -> tuple[tuple[Component, ...], tuple[Component, ...], tuple[Component, ...]]:
+    """The control plane in steps: etcd, the apiserver, the others. Each starts when all of the one before are ready."""
     return (
         (_etcd(spec, layout, ports),),
         (_apiserver(spec, layout, ports),),
@@ -86,7 +88,7 @@ def in_order(spec: Spec, layout: Layout, ports: Ports) -> tuple[tuple[Component,
 
 
 def of_operators(spec: Spec, layout: Layout, ports: Ports) -> list[tuple[Operator, Component]]:
-    """The operators that were asked for; each starts after `operator_setup.prepare`, when the components are ready."""
+    """The operators that were asked for: they start last, and `operator_setup.prepare` comes before."""
     pairs = zip(chosen(spec.operators), ports.operators, strict=True)
     return [(operator, _operator(operator, spec, layout, port)) for operator, port in pairs]
 

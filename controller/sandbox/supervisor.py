@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -110,28 +111,34 @@ class Supervisor:
     def _start_on(self, ports: Ports, seconds: float) -> None:
         self._url = apiserver_url(ports)
         write_kubeconfigs(self._layout, self._url)
-        for step in in_order(self._spec, self._layout, ports):
-            for component in step:
-                self._spawn(component)
-            for component in step:
-                self._wait(component.name, component.health_url, seconds)
+        etcd, apiserver, others = in_order(self._spec, self._layout, ports)
+        self._run(etcd, seconds)
+        self._run(apiserver, seconds)
+        # before the garbage collector starts: a kind that comes later is not deleted with its owner for half a minute
+        operators = self._prepare_operators(ports, seconds)
+        self._run(others, seconds)
         # pods are refused until their namespace has this account, which a controller makes
         account = f"{self._url}/api/v1/namespaces/default/serviceaccounts/default"
         self._wait("kube-controller-manager", account, seconds)
-        self._start_operators(ports, seconds)
+        self._run(operators, seconds)
 
-    def _start_operators(self, ports: Ports, seconds: float) -> None:
-        started = of_operators(self._spec, self._layout, ports)
-        for operator, component in started:
+    def _run(self, step: Sequence[Component], seconds: float) -> None:
+        """Start the components of one step, and wait until all of them are ready."""
+        for component in step:
+            self._spawn(component)
+        for component in step:
+            self._wait(component.name, component.health_url, seconds)
+
+    def _prepare_operators(self, ports: Ports, seconds: float) -> list[Component]:
+        found = of_operators(self._spec, self._layout, ports)
+        for operator, component in found:
             try:
                 served = prepare(operator, component.arguments[0], self._layout, self._url)
             except SandboxError as error:
                 raise _Failed(f"{component.name}: {error}") from error
             for url in served:
                 self._wait("kube-apiserver", url, seconds)
-            self._spawn(component)
-        for _, component in started:
-            self._wait(component.name, component.health_url, seconds)
+        return [component for _, component in found]
 
     def _spawn(self, component: Component) -> None:
         log = self._layout.log(component.name)

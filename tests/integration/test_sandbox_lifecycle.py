@@ -130,7 +130,7 @@ from controller.sandbox.components import Ports
 free, taken = Ports.free, socket.create_server(("127.0.0.1", 0))
 bad = dataclasses.replace(free(), scheduler=taken.getsockname()[1])
 answers = iter([bad, free()])
-supervisor.Ports.free = lambda: next(answers)
+supervisor.Ports.free = lambda operators: next(answers)
 supervisor.main([FOLDER])
 """
 

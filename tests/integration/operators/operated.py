@@ -97,9 +97,11 @@ class Operated:
         """Wait until there is nothing of these kinds."""
 
         async def none() -> bool:
-            return not [one["metadata"]["name"] for kind in kinds for one in await self.every(kind)]
+            left = [(kind, one["metadata"]["name"]) for kind in kinds for one in await self.every(kind)]
+            assert not left
+            return True
 
-        await eventually(none, message=f"{', '.join(kinds)} stay")
+        await eventually(none, message="something stays")
 
     async def until_condition(self, kind: str, name: str, condition: str) -> Json:
         """Wait until a condition of the object is True; return the object's status."""
