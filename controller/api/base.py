@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt
 from pydantic.alias_generators import to_camel
 
-from controller.api.rules import Fault, SchemaKeys, refuse
+from controller.api.rules import Fault, Rule, SchemaKeys, refuse
 from controller.core.keys import GROUP
 
 NAME_LIMIT = 63
@@ -108,6 +108,8 @@ class Definition:
     columns: tuple[Column, ...]
     is_label_value: bool = True
     """Whether pods carry the name as the value of a label, which bounds its length."""
+    rules: tuple[Rule, ...] = ()
+    """Of the object as a whole."""
 
     @property
     def resource(self) -> str:

@@ -15,6 +15,7 @@ from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingP
 from controller.api.rules import Rule, rules
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import NotStructural, Schema, structural
+from controller.api.workload_kind import WorkloadKind
 from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.core.keys import GROUP, VERSION
 
@@ -25,6 +26,7 @@ KINDS: tuple[type[Resource], ...] = (
     PodSchedulingPolicy,
     ResourceFlavor,
     SchedulingPolicy,
+    WorkloadKind,
     WorkloadPriorityClass,
 )
 
@@ -99,8 +101,13 @@ def root_schema(kind: type[Resource]) -> Schema:
         "description": described,
         "properties": properties,
         "required": ["spec"],
-        **(rules(_NAME_RULE) if kind.definition.is_label_value else {}),
+        **_rules_of_whole(kind),
     }
+
+
+def _rules_of_whole(kind: type[Resource]) -> dict[str, Any]:
+    found = (*((_NAME_RULE,) if kind.definition.is_label_value else ()), *kind.definition.rules)
+    return rules(*found) if found else {}
 
 
 def _subresources(kind: type[Resource]) -> dict[str, Any]:

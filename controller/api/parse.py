@@ -21,6 +21,7 @@ from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import Schema
+from controller.api.workload_kind import WorkloadKind
 from controller.api.workload_priority_class import WorkloadPriorityClass
 
 Object = bytes | Mapping[str, Any]
@@ -67,6 +68,11 @@ def parse_cluster_pod_scheduling_policy(obj: Object) -> ClusterPodSchedulingPoli
 def parse_scheduling_policy(obj: Object) -> SchedulingPolicy:
     """Return the SchedulingPolicy. Raises InvalidObject."""
     return _parse(SchedulingPolicy, obj)
+
+
+def parse_workload_kind(obj: Object) -> WorkloadKind:
+    """Return the WorkloadKind. Raises InvalidObject."""
+    return _parse(WorkloadKind, obj)
 
 
 def parse_workload_priority_class(obj: Object) -> WorkloadPriorityClass:

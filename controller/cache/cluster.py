@@ -29,6 +29,7 @@ from controller.cache.usage.admitted_jobs import AdmittedJobs
 from controller.cache.usage.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.usage.landing import landed, still_landed
 from controller.cache.usage.usage import Usage
+from controller.cache.workload_kinds import WorkloadKindBook
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
 from controller.core.feasibility.feasible import FeasibilityIndex
@@ -75,7 +76,7 @@ class ClusterCache:
         self.usage, self.policies, self.doubts = Usage(), PolicyBook(), Doubts()
         learns = self.gangs.lost.returned, waiting.unschedulable.learn, waiting.changed
         self.evictions = Evictions(self.clocks.evictions, *learns)
-        self._admitted_jobs = AdmittedJobs()
+        self.admitted_jobs, self.workload_kinds = AdmittedJobs(), WorkloadKindBook()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._index: NodeIndex | None = None
@@ -196,7 +197,7 @@ class ClusterCache:
         for admit in plan.admits:
             if admit.uid not in seen:
                 self._assumed[admit.uid] = admit
-                self._admitted_jobs.plan(admit)
+                self.admitted_jobs.plan(admit)
                 self._refresh(admit.uid)
         if self._waiting.learn(plan, self.now):
             self._on_change()
@@ -287,7 +288,7 @@ class ClusterCache:
         moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
         self._waiting.observe_charge(uid, pod, former, charge, has_moved=moved)
-        if (job := self._admitted_jobs.observe(uid, pod)) in self.pods:
+        if (job := self.admitted_jobs.observe(uid, pod)) in self.pods:
             moved |= self._refresh(job)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
@@ -305,7 +306,7 @@ class ClusterCache:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
         if pod.is_job:
-            return self._admitted_jobs.charge(pod, self._assumed.get(pod.uid), self._payer)
+            return self.admitted_jobs.charge(pod, self._assumed.get(pod.uid), self._payer)
         is_overdue, is_lost = pod.uid in self.clocks.reservations.overdue, pod.uid in self.clocks.lost.uids
         return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue, is_lost=is_lost)
 

@@ -9,13 +9,22 @@ from typing import Any, Final, NamedTuple
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
+from controller.cache.held_objects import HeldObjectSink, workload_kind_sink
 from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
+from controller.core.workload_kinds.kinds import WorkloadKind
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_devices import decode_claim_template, decode_device_class
 from controller.kube.decode_jobs import JobDecoder
 from controller.kube.decode_owners import decode_pod_group
-from controller.objects.read import read_cluster_queue, read_flavor, read_local_queue, read_priority_class
+from controller.kube.decode_workload_objects import WorkloadObjectDecoder
+from controller.objects.read import (
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+    read_workload_kind,
+)
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
 PODS: Final = "/api/v1/pods"
@@ -45,14 +54,22 @@ class ServedKind(NamedTuple):
     sink: Any
 
 
-def where_served(cache: ClusterCache) -> tuple[ServedKind, ...]:
+def where_served(cache: ClusterCache, written: Written) -> tuple[ServedKind, ...]:
     """What decisions rest on where it is served."""
     templates = "resourceclaimtemplates"
+    kinds = workload_kind_sink(cache, written)
     return (
+        ServedKind(GROUP, (VERSION,), "workloadkinds", read_workload_kind, kinds),
         ServedKind("scheduling.k8s.io", _POD_GROUP_VERSIONS, "podgroups", decode_pod_group, sinks.PodGroupSink(cache)),
         ServedKind(_DEVICES, _DEVICE_VERSIONS, "deviceclasses", decode_device_class, sinks.DeviceClassSink(cache)),
         ServedKind(_DEVICES, _DEVICE_VERSIONS, templates, decode_claim_template, sinks.ClaimTemplateSink(cache)),
     )
+
+
+def objects_of(kind: WorkloadKind, cache: ClusterCache, decode: PodDecoder) -> ServedKind:
+    """The objects of a WorkloadKind, where it is served."""
+    sink = HeldObjectSink(cache, kind.name)
+    return ServedKind(kind.group, (kind.version,), kind.resource, WorkloadObjectDecoder(kind, decode), sink)
 
 
 def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[Kind, ...]:

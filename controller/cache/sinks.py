@@ -55,7 +55,7 @@ def _take_list(
     yield from chain(puts, drops) if drops_last else chain(drops, puts)
 
 
-class _Sink(Generic[T, K]):
+class Sink(Generic[T, K]):
     """Objects of one kind into the cache, by the key that an object and its last metadata have."""
 
     def __init__(
@@ -106,7 +106,7 @@ class TakesPods(Protocol):
         """A pod is gone."""
 
 
-class PodSink(_Sink[Pod, str]):
+class PodSink(Sink[Pod, str]):
     """Pods into the cache."""
 
     def __init__(self, cache: ClusterCache, into: TakesPods | None = None) -> None:
@@ -127,7 +127,7 @@ class PodSink(_Sink[Pod, str]):
         )
 
 
-class NodeSink(_Sink[Node, str]):
+class NodeSink(Sink[Node, str]):
     """Nodes into the cache, with what their resources come to in quota."""
 
     def __init__(self, cache: ClusterCache) -> None:
@@ -140,7 +140,7 @@ class NodeSink(_Sink[Node, str]):
         )
 
 
-class NamespaceSink(_Sink[Owned, str]):
+class NamespaceSink(Sink[Owned, str]):
     """Namespaces' labels into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
@@ -153,7 +153,7 @@ class NamespaceSink(_Sink[Owned, str]):
         )
 
 
-class JobSink(_Sink[JobState, str]):
+class JobSink(Sink[JobState, str]):
     """Jobs into the cache, and those that are held as a whole among what waits and is charged."""
 
     def __init__(self, cache: ClusterCache) -> None:
@@ -180,7 +180,7 @@ class JobSink(_Sink[JobState, str]):
         self._cache.set_job(uid, None)
 
 
-class PodGroupSink(_Sink[PodGroup, GroupKey]):
+class PodGroupSink(Sink[PodGroup, GroupKey]):
     """PodGroups of Kubernetes into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
@@ -202,7 +202,7 @@ def _drop_node(cache: ClusterCache, name: str) -> None:
     cache.drop_node(name)
 
 
-class DeviceClassSink(_Sink[DeviceClass, str]):
+class DeviceClassSink(Sink[DeviceClass, str]):
     """DeviceClasses into the cache: what nodes may have, and what claims are charged as, rests on them."""
 
     def __init__(self, cache: ClusterCache) -> None:
@@ -222,7 +222,7 @@ class DeviceClassSink(_Sink[DeviceClass, str]):
         )
 
 
-class ClaimTemplateSink(_Sink[ClaimTemplate, TemplateKey]):
+class ClaimTemplateSink(Sink[ClaimTemplate, TemplateKey]):
     """ResourceClaimTemplates into the cache: pods with claims of them are charged by them."""
 
     def __init__(self, cache: ClusterCache) -> None:

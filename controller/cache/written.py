@@ -17,4 +17,5 @@ class Written:
     policies: dict[Key, Entry] = field(default_factory=dict)
     cluster_policies: dict[Key, Entry] = field(default_factory=dict)
     scheduling_policies: dict[Key, Entry] = field(default_factory=dict)
+    workload_kinds: dict[Key, Entry] = field(default_factory=dict)
     priority_classes: dict[Key, Entry] = field(default_factory=dict)

@@ -36,6 +36,7 @@ _COMMANDS = {
         "Convert objects of other projects, Kueue and kupid, to Penstock's.",
     ),
     "jobs": ("controller.cli.pods:jobs", "Show Jobs and other owners: how many pods wait and run, and why."),
+    "kinds": ("controller.cli.kinds:kinds", "Print what lets other kinds than Job, as RayJob, be held as a whole."),
     "nodes": ("controller.cli.nodes:nodes", "Show nodes: flavor and state, what pods take of each, what is free."),
     "notifications": ("controller.cli.notifications:notifications", "Test the file that configures notifications."),
     "open": ("controller.cli.by_hand:open_queues", "Open queues again that were drained."),

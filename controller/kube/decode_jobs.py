@@ -98,7 +98,7 @@ class JobDecoder:
         is_stamped = ADMITTED_JOB in inside
         if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
             return None
-        shape, outline, _, hold = self._pods.of_template(_with_defaults(template))
+        shape, outline, _, hold = self._pods.of_template(with_defaults(template))
         group, unclear = _together(job, template)
         return Pod(
             uid=job.uid,
@@ -124,18 +124,6 @@ class JobDecoder:
             is_job=True,
             count=min(_to_keep_alive(job), MOST_PODS),
         )
-
-
-class AnswerDecoder:
-    """Decode what the apiserver answers about a pod, or a Job that is held as a whole, in the form it is known by."""
-
-    def __init__(self, pods: PodDecoder) -> None:
-        self._pods = pods
-        self._jobs = JobDecoder(pods)
-
-    def __call__(self, raw: bytes | Raw, asked: Pod) -> Pod:
-        """Return what `asked` is now; raise UnreadableObject when the bytes are none such."""
-        return self._jobs.pods_of(raw) if asked.is_job else self._pods(raw)
 
 
 def _state_of(found: wire.JobObject, *, is_stamped: bool) -> dict[str, Any]:
@@ -187,7 +175,7 @@ def _together(job: Job, template: wire.PodTemplate) -> tuple[Membership | None, 
     return said or Membership(key), None
 
 
-def _with_defaults(template: wire.PodTemplate) -> wire.PodTemplate:
+def with_defaults(template: wire.PodTemplate) -> wire.PodTemplate:
     """Let containers ask for what they are limited to where they do not say, as the apiserver does for pods alone."""
     spec = template.spec
     containers = [_asking(one) for one in spec.containers]

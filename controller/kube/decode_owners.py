@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from sys import intern
 from typing import Any, TypeVar
 
 from msgspec import DecodeError, Raw
@@ -12,6 +13,7 @@ from controller.core.keys import ADMITTED_JOB, HELD, ON_TOP, PRIORITY_CLASS
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupFault, GroupKey, Membership, PodGroup, membership
+from controller.core.workloads.held_sets import object_of_set
 from controller.core.workloads.workload import Hold
 from controller.kube import wire, wire_groups
 from controller.kube.clock import epoch
@@ -105,9 +107,12 @@ class Kin:
         """Return what that makes of the fields of a Pod, and what is wrong with how the pod names its group."""
         owner = controlling_owner(meta.owner_references)
         owner = None if owner is None else _same(self._owners, owner)
-        if owner is not None and (meta.annotations or {}).get(ADMITTED_JOB) == owner.uid:
-            key = GroupKey(meta.namespace, owner.uid, is_job=True)
-            return {"owner": owner, "group": _same(self._groups, Membership(key)), "is_of_admitted_job": True}, None
+        admitted_with = _admitted_with(meta, owner)
+        if admitted_with:
+            whole = object_of_set(admitted_with)
+            key = GroupKey(meta.namespace, whole or admitted_with, is_job=whole is None, is_object=whole is not None)
+            together = _same(self._groups, Membership(key))
+            return {"owner": owner, "group": together, "admitted_with": intern(admitted_with)}, None
         try:
             named = native.pod_group_name if native is not None else None
             never = preemption_policy == _NEVER
@@ -116,6 +121,17 @@ class Kin:
         except GroupFault as fault:
             return {"owner": owner}, Hold(Reason.GANG_INVALID, str(fault))
         return {"owner": owner, "group": None if group is None else _same(self._groups, group)}, None
+
+
+def _admitted_with(meta: wire.PodMeta, owner: Owner | None) -> str:
+    """Return the uid of the record with which a pod was admitted: its Job's, or that of a pod set.
+
+    Of a pod set the objects between it and its pods may be several; admission lets only their makers write this.
+    """
+    said = (meta.annotations or {}).get(ADMITTED_JOB, "")
+    if owner is None or not said:
+        return ""
+    return said if said == owner.uid or object_of_set(said) is not None else ""
 
 
 def _same(known: dict[_T, _T], one: _T) -> _T:

@@ -40,6 +40,7 @@ _OURS: Final = frozenset(
         "podschedulingpolicies",
         "resourceflavors",
         "schedulingpolicies",
+        "workloadkinds",
         "workloadpriorityclasses",
     )
 )

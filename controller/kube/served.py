@@ -84,6 +84,11 @@ class InformerIfServed:
             return self._informer.stale_seconds
         return None if self._is_answered else clock.monotonic() - self._last_answer
 
+    @property
+    def is_served(self) -> bool:
+        """Whether the kind was served when it was last looked for."""
+        return self._informer is not None
+
     async def run(self) -> None:
         """Look, and watch, until cancelled. Where another version is served than before, as after an upgrade, anew."""
         self._last_answer = clock.monotonic()

@@ -45,6 +45,12 @@ class PodMeta(Owned, rename="camel"):
     owner_references: list[OwnerReference] | None = None
 
 
+class OwnedObject(Struct):
+    """Any object of which only the metadata matters, with its owners."""
+
+    metadata: PodMeta
+
+
 class Gate(Struct):
     """core/v1 PodSchedulingGate."""
 

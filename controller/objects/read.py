@@ -17,6 +17,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_kind,
     parse_workload_priority_class,
 )
 from controller.api.scheduling_policy import SchedulingPolicy
@@ -81,6 +82,11 @@ def read_cluster_pod_policy(raw: Raw) -> Read:
 def read_scheduling_policy(raw: Raw) -> Read:
     """Read a SchedulingPolicy; a faulty one is an entry without a model."""
     return _read(raw, _parse_scheduling_policy)
+
+
+def read_workload_kind(raw: Raw) -> Read:
+    """Read a WorkloadKind; a faulty one is an entry without a model."""
+    return _read(raw, parse_workload_kind)
 
 
 def read_priority_class(raw: Raw) -> Read:

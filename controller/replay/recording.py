@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import DecodeError
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.kinds import OURS, PODS, Kind, deciding, where_served
+from controller.cache.kinds import OURS, PODS, Kind, ServedKind, deciding, objects_of, where_served
 from controller.cache.sinks import PodSink
 from controller.cache.written import Written
 from controller.core.forecasts.forecast import USUAL_DEPTH
@@ -59,22 +59,28 @@ async def record(
     cache = ClusterCache(lambda: None, backfill_depth=backfill_depth)
     cache.resources.rules = resources
     decode = PodDecoder(resources=resources)
-    kinds = [*deciding(cache, Written(), decode), *await _served(client, cache)]
-    kinds.append(Kind(PODS, decode, PodSink(cache)))
-    await _ask_for_all(client, [kind.path for kind in kinds])
+    written = Written()
+    kinds = [*deciding(cache, written, decode), *await _served(client, where_served(cache, written))]
+    await _ask_for_all(client, [*(kind.path for kind in kinds), PODS])
     unreadable: list[str] = []
-    for kind in kinds:
-        items = await _listed(client, kind, unreadable)
-        for _ in kind.sink.replace(items) or ():
-            pass
+    await _take_in(client, kinds, unreadable)
+    held = [objects_of(kind, cache, decode) for kind in cache.workload_kinds.known.values()]
+    await _take_in(client, [*await _served(client, held), Kind(PODS, decode, PodSink(cache))], unreadable)
     cache.advance(now())
     return Recorded(cache.snapshot(), as_written(cache), tuple(unreadable))
 
 
-async def _served(client: Client, cache: ClusterCache) -> list[Kind]:
+async def _take_in(client: Client, kinds: Sequence[Kind], unreadable: list[str]) -> None:
+    for kind in kinds:
+        items = await _listed(client, kind, unreadable)
+        for _ in kind.sink.replace(items) or ():
+            pass
+
+
+async def _served(client: Client, kinds: Sequence[ServedKind]) -> list[Kind]:
     """Return the kinds that not every apiserver has, of those that this one serves."""
     found = list[Kind]()
-    for one in where_served(cache):
+    for one in kinds:
         try:
             path = await served_path(client, one.group, one.versions, one.resource)
         except DecodeError as error:

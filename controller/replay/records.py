@@ -46,6 +46,7 @@ class WorkloadRecord(Struct):
     order: OrderKey
     since: float
     members: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 class RunRecord(Struct):

@@ -123,7 +123,7 @@ def _record(snapshot: Snapshot) -> SnapshotRecord:
         charges=[(uid, snapshot.usage.charges[uid]) for uid in _in_order(snapshot)],
         classes=list(places),
         workloads=[
-            WorkloadRecord(places[kind], one.uid, one.name, one.order, one.since, one.members)
+            WorkloadRecord(places[kind], one.uid, one.name, one.order, one.since, one.members, one.counts)
             for kind, run in snapshot.waiting.runs.items()
             for one in run
         ],
@@ -232,7 +232,8 @@ def _runs(record: SnapshotRecord) -> dict[WorkloadClass, list[Workload]]:
     runs: dict[WorkloadClass, list[Workload]] = {kind: [] for kind in record.classes}
     for one in record.workloads:
         kind = record.classes[one.kind]
-        runs[kind].append(Workload(one.uid, one.name, kind, one.order, one.since, one.members))
+        counts = one.counts or ((kind.size,) if kind.is_job else ())  # files from before there were counts
+        runs[kind].append(Workload(one.uid, one.name, kind, one.order, one.since, one.members, counts))
     return runs
 
 

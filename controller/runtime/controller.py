@@ -17,7 +17,7 @@ from controller.core.workloads.decisions import Evict
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.runtime import garbage, gauges
 from controller.runtime.decision_recorder import DecisionRecorder
 from controller.runtime.event_lane import EventLane
@@ -102,6 +102,9 @@ class Controller:
     def _pods(self) -> PodSink:
         return PodSink(self._cache, None if self._history is None else self._history.pods)
 
+    def _answers(self, decode: PodDecoder) -> AnswerDecoder:
+        return AnswerDecoder(decode, self._cache.workload_kinds.known, self._cache.update_pod)
+
     def _new_executor(
         self, decode: PodDecoder, *, identity: str, held: Callable[[], Awaitable[None]], workers: int
     ) -> Executor:
@@ -109,7 +112,7 @@ class Controller:
             self._client,
             self._cache,
             self._metrics,
-            decode=AnswerDecoder(decode),
+            decode=self._answers(decode),
             identity=identity,
             held=held,
             on_released=self._released,
@@ -122,7 +125,7 @@ class Controller:
             self._client,
             self._cache,
             self._metrics,
-            decode=AnswerDecoder(decode),
+            decode=self._answers(decode),
             held=self._held,
             on_evicted=self._evicted,
             wake=self._wake,
@@ -134,7 +137,7 @@ class Controller:
             self._client,
             self._cache,
             self._metrics,
-            decode=AnswerDecoder(decode),
+            decode=self._answers(decode),
             releases_wait=lambda: self._executor.room() < room,
             on_wait=self._events.announce_wait,
         )

@@ -50,9 +50,13 @@ class EventLane:
     def announce(self, released: Released) -> None:
         """Queue the Event of a release, unless too many were told lately."""
         if self._releases.take():
-            self._put(events.admitted(released.pod, released.admit, instance=self._instance, now=clock.now()))
+            self._put(self._admitted(released))
         else:
             self._leave_out()
+
+    def _admitted(self, released: Released) -> dict[str, Any]:
+        pod, admit, others = released.pod, released.admit, released.others
+        return events.admitted(pod, admit, instance=self._instance, now=clock.now(), others=others)
 
     def announce_eviction(self, evict: Evict) -> None:
         """Queue the Event of an eviction."""

@@ -15,12 +15,12 @@ from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
-from controller.kube.client import STRATEGIC_PATCH, Client
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.client import Client
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
 from controller.runtime.eviction_requests import Refusal, evict, why_not_together
 from controller.runtime.job_suspensions import JobSuspensions, job_of_evicted
-from controller.runtime.pod_requests import pod_path
+from controller.runtime.pod_requests import write_condition
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, EvictionResult
 
@@ -220,10 +220,7 @@ class EvictionLane:
             "lastProbeTime": time,
             "lastTransitionTime": time,
         }
-        # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
-        body = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
-        params = {"fieldManager": "penstock"}
-        await self._client.patch(f"{pod_path(pod)}/status", body, content_type=STRATEGIC_PATCH, params=params)
+        await write_condition(self._client, pod, condition)
 
     def _count(self, evict: Evict, result: EvictionResult) -> None:
         charge = self._cache.usage.charge_of(evict.pod.uid)

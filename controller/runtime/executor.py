@@ -8,12 +8,13 @@ arrive.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
 from controller.core.gate.job_release import release_job_patch
 from controller.core.gate.json_patch import Operations
+from controller.core.gate.object_release import ReleasedSet, release_object_patch
 from controller.core.gate.release_fate import Fate, Stamps
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.queueing.queues import Flavor
@@ -22,7 +23,7 @@ from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import Client
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import (
     WEBHOOK_AWAY,
     ApiError,
@@ -63,13 +64,26 @@ _TOO_MANY_DOUBTS = (
 _Flavors = tuple[Flavor, ...]
 """Those that are open to a pod; empty: one of them is gone."""
 
+_Decided = tuple[Admit, _Flavors]
+"""An admission, and its flavors as they were decided on."""
+
 
 @dataclass(frozen=True, slots=True)
-class Released:
-    """A pod was released: as it was before, and how."""
+class _Part:
+    """What one patch releases, or a pod set of it, with its admission."""
 
     pod: Pod
     admit: Admit
+    flavors: _Flavors
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A pod was released: as it was before, and how. `others`: admissions of other pod sets by the same patch."""
+
+    pod: Pod
+    admit: Admit
+    others: tuple[Admit, ...] = ()
 
 
 class Executor:
@@ -98,7 +112,9 @@ class Executor:
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
-        self._queue: asyncio.Queue[tuple[Admit, _Flavors]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[_Decided, ...]] = asyncio.Queue()
+        self._sets: list[_Decided] = []
+        """Of an object of several pod sets those that were handed over; the others follow at once."""
         self._doubts = DoubtLane(client, cache, decode=decode, identity=identity, held=held, on_end=self._known_at_last)
 
     def room(self) -> int:
@@ -107,8 +123,15 @@ class Executor:
         return 0 if waiting > self._workers else 3 * self._workers - waiting
 
     def submit(self, admit: Admit) -> None:
-        """Queue an admission, with its flavors as they were decided on."""
-        self._queue.put_nowait((admit, self._flavors(admit)))
+        """Queue an admission, with its flavors as they were decided on; those of one object together."""
+        decided = (admit, self._flavors(admit))
+        if not (admit.workload.kind.is_job and admit.workload.members):
+            self._queue.put_nowait((decided,))
+            return
+        self._sets.append(decided)
+        if len(self._sets) == len(admit.workload.members):
+            self._queue.put_nowait(tuple(self._sets))
+            self._sets = []
 
     def _flavors(self, admit: Admit) -> _Flavors:
         """The flavors that are open to the pod, as they are now; none where one of them is gone."""
@@ -125,36 +148,38 @@ class Executor:
     async def drain(self) -> None:
         """Finish what is under way, find out what is in doubt, and give back what is not begun."""
         while not self._queue.empty():
-            self._cache.settle(self._queue.get_nowait()[0].uid)
+            for admit, _ in self._queue.get_nowait():
+                self._cache.settle(admit.uid)
             self._queue.task_done()
         await self._queue.join()
         await self._doubts.all_ended()
 
     async def _work(self) -> None:
         while True:
-            admit, flavors = await self._queue.get()
+            decided = await self._queue.get()
             if self._queue.qsize() == self._workers:
                 self._on_room()
             try:
-                await self.release(admit, flavors)
+                await self.release(*decided)
             finally:
                 self._queue.task_done()
 
-    async def release(self, admit: Admit, flavors: _Flavors) -> None:
-        """Send the release patch of an assumed admission onto `flavors` as decided on; settle what comes of it.
+    async def release(self, *decided: _Decided) -> None:
+        """Send the release patch of an assumed admission, or of those of one object; settle what comes of it.
 
         A pod, or a flavor, that is another one by now is decided again.
         """
         await self._held()
-        uid = admit.uid
-        pod = self._cache.pods.get(uid)
-        if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._is_outdated(pod, admit, flavors):
-            self._cache.settle(uid)
+        parts = [part for one in decided if (part := self._as_decided(one)) is not None]
+        if len(parts) < len(decided):
+            for admit, _ in decided:
+                self._cache.settle(admit.uid)
             return
+        pod = parts[0].pod
+        sent, patch = self._prepare(parts)
         if self._cache.doubts.count(pod.namespace) >= MOST_IN_NAMESPACE:
-            self._hold_back(pod, KubeError(_TOO_MANY_DOUBTS.format(pod.namespace)))
+            self._hold_back(sent, KubeError(_TOO_MANY_DOUBTS.format(pod.namespace)))
             return
-        sent, patch = self._prepare(pod, admit, flavors)
         began = clock.monotonic()
         try:
             after = self._decode(await patch_pod(self._client, pod, patch), pod)
@@ -164,7 +189,8 @@ class Executor:
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
         self._answered(sent, after)
 
-    def _prepare(self, pod: Pod, admit: Admit, flavors: _Flavors) -> tuple[Sent, Operations]:
+    def _prepare(self, parts: Sequence[_Part]) -> tuple[Sent, Operations]:
+        pod, admit, flavors = parts[0].pod, parts[0].admit, parts[0].flavors
         at = clock.rfc3339(clock.now())
         admission = Admission(admit.cluster_queue, at=at, by=self._identity, preemptions=admit.preemptions)
         stamps = Stamps(
@@ -173,37 +199,46 @@ class Executor:
             admitted_at=clock.epoch(at),
             admitted_by=self._identity,
         )
+        sent = Sent(pod, admit, stamps, tuple(one.admit for one in parts[1:]))
+        if pod.held_set is not None:
+            sets = [ReleasedSet(one.pod, one.flavors, one.admit.domains) for one in parts]
+            return sent, release_object_patch(sets, admission)
         if pod.is_job:
-            return Sent(pod, admit, stamps), release_job_patch(pod, flavors, admission, admit.domains)
+            return sent, release_job_patch(pod, flavors, admission, admit.domains)
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
         )
-        return Sent(pod, admit, stamps), patch
+        return sent, patch
 
-    def _is_outdated(self, pod: Pod, admit: Admit, flavors: _Flavors) -> bool:
-        kind = admit.workload.kind
+    def _as_decided(self, decided: _Decided) -> _Part | None:
+        """Return what is admitted by this; None where it, or a flavor, is another one by now."""
+        admit, flavors = decided
+        pod, kind = self._cache.pods.get(admit.uid), admit.workload.kind
+        if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._flavors(admit) != flavors:
+            return None
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
-        is_edited = is_edited or (pod.is_job and pod.count != kind.size)
-        return is_edited or self._flavors(admit) != flavors
+        return None if is_edited or (pod.is_job and pod.count != admit.pods) else _Part(pod, admit, flavors)
 
     def _answered(self, sent: Sent, after: Pod) -> None:
         """Believe what the answer shows: admission may put back what the patch took away, and call that a success."""
         if after.gates:
             self._cache.update_pod(after)
-            self._reject(sent.pod, KubeError(_UNDONE_JOB if sent.pod.is_job else _UNDONE))
+            self._reject(sent, KubeError(_UNDONE_JOB if sent.pod.is_job else _UNDONE))
         elif sent.fate(after) is Fate.RELEASED:
-            self._released(sent.pod, sent.admit, after)
+            self._released(sent, after)
         else:
             self._count(PatchResult.CONFLICT)
             self._decide_again(sent, after)
 
-    def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
+    def _released(self, sent: Sent, after: Pod) -> None:
+        before, admit = sent.pod, sent.admit
         self._cache.update_pod(after)
-        self._cache.settle(before.uid)
+        self._settle(sent)
         self._count(PatchResult.RELEASED)
-        self._metrics.admitted.labels(admit.cluster_queue, admit.flavor).inc()
+        for one in (admit, *sent.others):
+            self._metrics.admitted.labels(one.cluster_queue, one.flavor).inc()
         self._metrics.wait_seconds.labels(admit.cluster_queue).observe(max(0.0, clock.now() - before.created))
-        self._on_released(Released(before, admit))
+        self._on_released(Released(before, admit, sent.others))
         _log.info(
             "pod_released", pod=before.key, cluster_queue=admit.cluster_queue, flavor=admit.flavor, node=admit.node
         )
@@ -212,11 +247,11 @@ class Executor:
         match error:
             case NotFound():
                 self._count(PatchResult.GONE)
-                self._cache.drop_pod(sent.pod.uid)
+                self._drop(sent)
             case Conflict() | Invalid():
                 await self._refused_or_changed(sent, error)
             case ApiError() if error.status < 500 or WEBHOOK_AWAY in error.message:
-                self._reject(sent.pod, error)
+                self._reject(sent, error)
             case _:
                 # no worker waits for it: one namespace whose writes fail must not hold up all others
                 self._count(PatchResult.UNKNOWN)
@@ -228,7 +263,7 @@ class Executor:
         if now is not None and sent.fate(now) is not Fate.RELEASED and _is_unedited(sent.pod, now):
             # it was revoked: that its namespace gives no answers is over, or is not
             self._cache.update_pod(now)
-            self._hold_back(sent.pod, error)
+            self._hold_back(sent, error)
             return
         self._conclude(sent, now)
 
@@ -238,10 +273,10 @@ class Executor:
             now = await read_pod(self._client, self._decode, sent.pod)
         except KubeError as unread:
             _log.warning("pod_unread", pod=sent.pod.key, error=str(unread))
-            self._reject(sent.pod, error)
+            self._reject(sent, error)
             return
         if now is not None and _is_same(sent.pod, now):
-            self._reject(sent.pod, error)
+            self._reject(sent, error)
             return
         self._count(PatchResult.CONFLICT)
         self._conclude(sent, now)
@@ -249,27 +284,38 @@ class Executor:
     def _conclude(self, sent: Sent, now: Pod | None) -> None:
         """Believe what was found."""
         if now is None or now.uid != sent.pod.uid:
-            self._cache.drop_pod(sent.pod.uid)
+            self._drop(sent)
         elif sent.fate(now) is Fate.RELEASED:
-            self._released(sent.pod, sent.admit, now)
+            self._released(sent, now)
         else:
             self._decide_again(sent, now)
 
     def _decide_again(self, sent: Sent, now: Pod) -> None:
         self._cache.update_pod(now)
-        self._cache.settle(sent.pod.uid)
+        self._settle(sent)
 
-    def _reject(self, pod: Pod, error: KubeError) -> None:
+    def _settle(self, sent: Sent) -> None:
+        for admit in (sent.admit, *sent.others):
+            self._cache.settle(admit.uid)
+
+    def _drop(self, sent: Sent) -> None:
+        for admit in (sent.admit, *sent.others):
+            self._cache.drop_pod(admit.uid)
+
+    def _reject(self, sent: Sent, error: KubeError) -> None:
         """Give the quota back and let the pod say why; try again after a pause that doubles, up to a minute."""
         if not isinstance(error, ServerError | TooManyRequests):
             self._count(PatchResult.REJECTED)
-        self._hold_back(pod, error)
+        self._hold_back(sent, error)
 
-    def _hold_back(self, pod: Pod, error: KubeError) -> None:
+    def _hold_back(self, sent: Sent, error: KubeError) -> None:
+        pod = sent.pod
         times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
         pause = _BACKOFF.delay(times)
         if isinstance(error, TooManyRequests):
             pause = max(pause, min(error.retry_after_seconds, _BACKOFF.longest))
+        for other in sent.others:
+            self._cache.settle(other.uid)
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
         asyncio.get_running_loop().call_later(pause, self._cache.retry, pod.uid)
 

@@ -1,20 +1,20 @@
-"""Suspend a Job that was admitted as a whole: so its pods go, and nothing counts as failed."""
+"""Suspend a Job, or what else was admitted as a whole: so its pods go, and nothing counts as failed."""
 
 from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.core.gate.job_release import suspend_patch
+from controller.core.workloads.held_sets import object_of_set
 from controller.core.workloads.pods import Pod
 from controller.kube.client import Client
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.runtime.pod_requests import patch_pod
 
 
 def job_of_evicted(pod: Pod) -> str:
-    """Return the uid of the Job that is suspended in place of an eviction of this pod; empty: the pod is evicted."""
-    if pod.is_job:
-        return pod.uid
-    return pod.owner.uid if pod.is_of_admitted_job and pod.owner is not None else ""
+    """Return the uid of what is suspended in place of an eviction of this pod; empty: the pod is evicted."""
+    uid = pod.uid if pod.is_job else pod.admitted_with
+    return object_of_set(uid) or uid
 
 
 class JobSuspensions:
@@ -26,8 +26,8 @@ class JobSuspensions:
         self._decode = decode
 
     def job_of(self, pod: Pod) -> Pod | None:
-        """Return the Job of a pod that is to go; None where it is admitted no more: then the pod goes anyway."""
-        job = self._cache.pods.get(job_of_evicted(pod))
+        """Return the record of what a pod goes with; None where that is admitted no more: then the pod goes anyway."""
+        job = pod if pod.is_job else self._cache.pods.get(pod.admitted_with)
         is_it = job is not None and job.is_job and job.is_admitted and job.namespace == pod.namespace
         return job if is_it else None
 

@@ -18,6 +18,7 @@ from controller.kube.client import Client
 from controller.kube.decode_operator_actions import Handled, decode_handled
 from controller.kube.errors import KubeError, NotFound
 from controller.kube.listing import pages
+from controller.runtime.named_kinds import path_of
 
 _OURS: Final = f"/apis/{GROUP}/{VERSION}"
 _SHORT: Final = {
@@ -117,6 +118,10 @@ async def find(client: Client, target: Target, namespace: str) -> list[Subject]:
             params = {"labelSelector": f"{POD_GROUP}={target.name}"}
             return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, params)
         case kind:
+            is_plain = kind.partition(".")[0] in _SHORT.values()
+            path = None if is_plain else await path_of(client, kind, namespace, target.name)
+            if path is not None:
+                return [await _one(client, target, path, namespace)]
             what = f"pod that a {kind} {target.name} controls"
             hint = f": {_BETWEEN[kind]}" if kind in _BETWEEN else ""
             return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, is_meant=_owned(target), hint=hint)

@@ -17,7 +17,7 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import Client
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import Conflict, Invalid, KubeError, NotFound, one_line
 from controller.runtime.pod_requests import patch_pod, read_pod
 from controller.telemetry import logs
@@ -32,11 +32,15 @@ _BACKOFF = Backoff(first=1.0, longest=6.0)
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A release patch that was sent: the state of the pod that it was built from, for which admission, its stamps."""
+    """A release patch that was sent: the state of the pod that it was built from, for which admission, its stamps.
+
+    Of an object of several pod sets `pod` is the record of the first, and `others` are the admissions of the others.
+    """
 
     pod: Pod
     admit: Admit
     stamps: Stamps
+    others: tuple[Admit, ...] = ()
 
     def fate(self, now: Pod) -> Fate:
         """Return what became of it, as this state of the pod shows."""

@@ -16,12 +16,13 @@ from controller.core.explaining.wording import deadline_note, describe
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait, onto
+from controller.core.workloads.held_sets import is_first
 from controller.core.workloads.pods import Phase, Pod, PublishedCondition, job_of
 from controller.kube import clock
-from controller.kube.client import STRATEGIC_PATCH, Client
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.client import Client
+from controller.kube.decode_answers import AnswerDecoder
 from controller.runtime.best_effort import attempt
-from controller.runtime.pod_requests import pod_path
+from controller.runtime.pod_requests import write_condition
 from controller.telemetry.metrics import ControllerMetrics
 
 _CONDITION_WRITERS = 8
@@ -112,7 +113,7 @@ class ConditionLane:
 
     def _of_released(self, uid: str, now: float) -> tuple[Pod, dict[str, Any]] | None:
         pod = self._cache.pods.get(uid)
-        if pod is None or not pod.is_admitted or pod.is_terminating:
+        if pod is None or not pod.is_admitted or pod.is_terminating or not is_first(pod):
             return None
         is_overdue = uid in self._cache.clocks.reservations.overdue
         if not self._cache.reasons.is_outdated(pod.said, is_overdue=is_overdue):
@@ -121,7 +122,7 @@ class ConditionLane:
 
     def _waiting(self, uid: str, now: float) -> tuple[Pod, dict[str, Any]] | None:
         pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
-        if pod is None or workload is None:
+        if pod is None or workload is None or not is_first(pod):
             return None
         wait = self._cache.reasons.of(workload.kind).of(workload.uid)
         note = deadline_note(job_of(pod, self._cache.jobs))
@@ -141,11 +142,7 @@ class ConditionLane:
         return _released(pod, now)
 
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
-        # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
-        body = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
-        path = f"{pod_path(pod)}/status"
-        params = {"fieldManager": "penstock"}
-        answer = await self._client.patch(path, body, content_type=STRATEGIC_PATCH, params=params)
+        answer = await write_condition(self._client, pod, condition)
         self._cache.update_pod(self._decode(answer, pod))
         if condition["status"] == "False" and (pod.said is None or pod.said.reason != condition["reason"]):
             self._on_wait(pod, condition["reason"], condition["message"])

@@ -68,6 +68,19 @@ def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> S
     return {"pods": cache.policies.count_scheduling(name), "conditions": conditions(entry, [finding], now)}
 
 
+def workload_kind_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a WorkloadKind's status should be."""
+    name = entry.key[1]
+    if name not in cache.workload_kinds.known:
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    elif name in cache.workload_kinds.troubles:
+        finding = ("Active", False, "NotWatched", cache.workload_kinds.troubles[name])
+    else:
+        finding = ("Active", True, "Ready", "Holds objects that name a queue as a whole")
+    objects = cache.workload_kinds.objects[name]
+    return {"objects": objects, "conditions": conditions(entry, [finding], now)}
+
+
 def priority_class_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     """Return what a WorkloadPriorityClass's status should be."""
     name = entry.key[1]

@@ -25,6 +25,7 @@ from controller.runtime.status import (
     policy_status,
     priority_class_status,
     scheduling_policy_status,
+    workload_kind_status,
 )
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
@@ -76,6 +77,7 @@ class StatusLane:
             _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
             _Kind("localqueues", written.local_queues, local_queue_status, frozenset({"quota"})),
             _Kind("resourceflavors", written.flavors, flavor_status),
+            _Kind("workloadkinds", written.workload_kinds, workload_kind_status),
             _Kind("workloadpriorityclasses", written.priority_classes, priority_class_status),
             _Kind("clusterpodschedulingpolicies", written.cluster_policies, policy_status),
             _Kind("podschedulingpolicies", written.policies, policy_status),

@@ -17,6 +17,7 @@ from controller.kube.decode import PodDecoder
 from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
 from controller.objects.read import read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
+from controller.runtime.kind_watches import KindWatches
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 from controller.telemetry.sources import Source
@@ -57,14 +58,19 @@ class Watches:
         self._relays: dict[str, Relay[Any]] | None = {} if keeps else None
         self.informers: list[Informer[Any] | InformerIfServed] = [
             *(self._informer(*kind) for kind in deciding(cache, written, decode)),
-            *map(self._if_served, where_served(cache)),
+            *map(self._if_served, where_served(cache, written)),
         ]
         """What decisions rest on beside pods."""
         self.pods = self._informer(PODS, decode, pods)
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self.side_informers = [self._informer(*kind) for kind in reported_kinds(cache, written)]
-        self.watching: tuple[Source, ...] = ()
+        self._kinds = KindWatches(client, cache, decode=decode, report=self._report, on_rewind=self._rewind)
+        self._begun: tuple[Source, ...] = ()
+
+    @property
+    def watching(self) -> tuple[Source, ...]:
         """Those that have begun."""
+        return (*self._begun, *self._kinds.informers)
 
     def _informer(self, path: str, decode: Any, sink: Any) -> Informer[Any]:
         into = self._relayed(_resource(path), sink)
@@ -98,22 +104,24 @@ class Watches:
 
     def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Begin, as tasks of this group; return these, to be cancelled at the end."""
-        self.watching = (*self.informers, *self.side_informers)
+        self._begun = (*self.informers, *self.side_informers)
         tasks = [
             group.create_task(one.run(), name=f"watch-{one.resource}")
             for one in (*self.informers, *self.side_informers)
         ]
+        tasks.append(group.create_task(self._kinds.run(), name="watch-workload-kinds"))
         return [*tasks, group.create_task(self.watch_pods(), name="watch-pods")]
 
     async def watch_pods(self) -> None:
         """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
         await _listed(self.informers)
-        self.watching = (*self.watching, self.pods)
+        self._begun = (*self._begun, self.pods)
         await self.pods.run()
 
     async def listed(self) -> None:
         """Wait until all that decisions rest on is listed."""
         await _listed((*self.informers, self.pods))
+        await self._kinds.listed()
 
     async def caught_up(self) -> None:
         """Wait until all is known that a leader had written before this was called: to pods, and into a status."""
@@ -131,10 +139,11 @@ class Watches:
             raise AssertionError("these watches keep nothing that could be handed over")
         self.cache = cache
         relays, self._relays = self._relays, None
+        self._kinds.cache = cache
         every = (*deciding(cache, written, self._decode), *reported_kinds(cache, written))
         kinds = {_resource(one.path): one.sink for one in every}
         # pods last, as when they are listed
-        kinds |= {one.resource: one.sink for one in where_served(cache)} | {_resource(PODS): pods}
+        kinds |= {one.resource: one.sink for one in where_served(cache, written)} | {_resource(PODS): pods}
         for resource, sink in kinds.items():
             yield from relays[resource].hand_over(sink)
 

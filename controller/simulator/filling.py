@@ -35,7 +35,7 @@ def filled(world: World) -> ClusterCache:
 def shown_pods(world: World) -> list[Pod]:
     """Return the pods there are, without Jobs that were admitted as a whole and have pods: these go on as they are."""
     every = world.pods.values()
-    shown = {pod.owner.uid for pod in every if pod.is_of_admitted_job and pod.owner is not None}
+    shown = {pod.admitted_with for pod in every}
     return [pod for pod in every if not (pod.is_job and pod.is_admitted and pod.uid in shown)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -10,6 +11,7 @@ from controller.core.kubernetes.owners import Owner
 from controller.core.quota.used_up import UsedUp
 from controller.core.reasons import NEEDS_A_CHANGE
 from controller.core.workloads.decisions import Admit, Evict
+from controller.core.workloads.held_sets import object_of_set
 from controller.core.workloads.pods import Pod
 from controller.kube.clock import rfc3339, rfc3339_micro
 
@@ -18,14 +20,14 @@ _NAME_ROOM = 180
 _DIGEST_ROOM = 10
 
 
-def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, Any]:
-    """Say that a pod was released, onto what, and how long it had waited.
+def admitted(pod: Pod, admit: Admit, *, instance: str, now: float, others: Sequence[Admit] = ()) -> dict[str, Any]:
+    """Say that a pod was released, onto what, and how long it had waited. `others`: of other pod sets of its object.
 
     A pod is released at most once, so its uid makes the Event's name: sending it twice makes one Event.
     """
     where = f", room planned on node {admit.node}" if admit.node else ""
     waited = max(0, int(now - pod.created))
-    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {admit.onto} after {waited} s{where}"
+    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {_onto(admit, others)} after {waited} s{where}"
     passed_over = _passed_over(admit)
     return {
         **_event(pod, _once(pod, "admitted", now), instance=instance, now=now),
@@ -33,6 +35,12 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
         "action": "Admit",
         "message": message + passed_over,
     }
+
+
+def _onto(admit: Admit, others: Sequence[Admit]) -> str:
+    if not others:
+        return admit.onto
+    return ", ".join(f"{one.onto} ({one.uid.partition('/')[2]})" for one in (admit, *others))
 
 
 def _passed_over(admit: Admit) -> str:
@@ -44,7 +52,7 @@ def _passed_over(admit: Admit) -> str:
 def _once(pod: Pod, what: str, now: float) -> str:
     """Return the name of an Event of what happens to a pod once; a Job that was suspended is admitted once more."""
     if pod.is_job:
-        return f"{pod.uid}.{what}.{int(now)}"
+        return f"{object_of_set(pod.uid) or pod.uid}.{what}.{int(now)}"
     return pod.uid if what == "admitted" else f"{pod.uid}.{what}"
 
 
@@ -70,7 +78,7 @@ def waits(pod: Pod, reason: str, message: str, *, instance: str, now: float) -> 
 
 
 def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
-    involved = Owner("batch/v1", "Job", pod.name, pod.uid) if pod.is_job else Owner("v1", "Pod", pod.name, pod.uid)
+    involved = pod.owner if pod.is_job and pod.owner is not None else Owner("v1", "Pod", pod.name, pod.uid)
     return _event_on(involved, pod.namespace, suffix, instance=instance, now=now)
 
 

@@ -20,6 +20,8 @@ def target_of(snapshot: Snapshot, workload: Workload) -> str:
     name = workload.name.rpartition("/")[-1]
     if pod.owner is not None and pod.owner.kind == "Job":
         return f"job/{pod.owner.name}"
+    if pod.held_set is not None and pod.owner is not None:
+        return f"{pod.owner.kind.lower()}/{pod.owner.name}"
     return f"group/{name}" if workload.members and pod.group is not None else f"pod/{pod.name}"
 
 

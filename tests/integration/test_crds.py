@@ -19,6 +19,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_kind,
     parse_workload_priority_class,
 )
 from controller.kube.apply import apply, delete
@@ -57,6 +58,7 @@ PATHS = {
     "ClusterPodSchedulingPolicy": f"{ROOT}/clusterpodschedulingpolicies",
     "PodSchedulingPolicy": f"{ROOT}/namespaces/default/podschedulingpolicies",
     "SchedulingPolicy": f"{ROOT}/schedulingpolicies",
+    "WorkloadKind": f"{ROOT}/workloadkinds",
     "WorkloadPriorityClass": f"{ROOT}/workloadpriorityclasses",
 }
 STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
@@ -306,6 +308,7 @@ async def test_samples_and_shipped_policies_are_legal_models(served: Client) -> 
         "PodSchedulingPolicy": parse_pod_scheduling_policy,
         "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
         "SchedulingPolicy": parse_scheduling_policy,
+        "WorkloadKind": parse_workload_kind,
         "WorkloadPriorityClass": parse_workload_priority_class,
     }
     folders = (CONFIG / "samples", CONFIG / "components")

@@ -44,6 +44,21 @@ def priority_class(name: str = "high", **spec: Any) -> Json:
     return {"apiVersion": API_VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "spec": filled}
 
 
+def workload_kind(**spec: Any) -> Json:
+    """The kind Train, whose objects have a head."""
+    filled = {
+        "group": "sample.example.com",
+        "version": "v1",
+        "kind": "Train",
+        "resource": "trains",
+        "suspend": ".spec.suspend",
+        "podSets": [{"name": "head", "template": ".spec.head.template"}],
+        **spec,
+    }
+    metadata = {"name": f"trains.{filled['group']}"}
+    return {"apiVersion": API_VERSION, "kind": "WorkloadKind", "metadata": metadata, "spec": filled}
+
+
 def requirement(operator: str, *values: str, key: str = "pool") -> Json:
     return {"key": key, "operator": operator, "values": list(values)}
 

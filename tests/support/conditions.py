@@ -9,7 +9,7 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.runtime.side_writes import ConditionLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_pod

@@ -9,6 +9,7 @@ from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_budgets import BUDGETS
 from tests.support.faulty_fair_sharing import FAIR_SHARING
 from tests.support.faulty_flavor_choice import FLAVOR_CHOICE
+from tests.support.faulty_kinds import KINDS
 from tests.support.faulty_local_queues import LOCAL_QUEUES
 from tests.support.faulty_policies import POLICIES
 from tests.support.faulty_preemption import PREEMPTION
@@ -376,6 +377,7 @@ FAULTY: tuple[Faulty, ...] = (
         f'spec.namespaceSelector.matchLabels[a]: Invalid value: "b c": {LABEL_VALUE}',
     ),
     *LOCAL_QUEUES,
+    *KINDS,
     *PRIORITIES,
     *SCHEDULES,
     *BUDGETS,

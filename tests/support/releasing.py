@@ -9,7 +9,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import JobSink
 from controller.core.workloads.decisions import Admit
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import KubeError
 from controller.runtime.executor import Executor, Released
 from controller.telemetry.metrics import ControllerMetrics

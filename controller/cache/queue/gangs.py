@@ -26,7 +26,7 @@ class Gangs:
         self._group_of: dict[str, GroupKey] = {}
         self._waiting_as: dict[GroupKey, set[str]] = {}
         self._changed: dict[GroupKey, None] = {}
-        self._due: list[tuple[float, str, str, bool, bool]] = []
+        self._due: list[tuple[float, str, str, bool, bool, bool]] = []
         self._pod_groups: dict[GroupKey, PodGroup] = {}
         self.loose: set[GroupKey] = set()
         """PodGroups each of whose pods stands alone."""
@@ -35,11 +35,13 @@ class Gangs:
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
         """Note where a pod belongs now, mark the groups that this concerns, and return its group.
 
-        A Job that is held as a whole waits as one, and its pods do not: there is nothing to put together.
+        A Job that is held as a whole waits as one, and its pods do not: there is nothing to put together, unless what
+        is held has several pod sets.
         """
-        if pod is not None and (pod.is_job or pod.is_of_admitted_job):
+        if pod is not None and (pod.is_of_admitted_job or (pod.is_job and pod.held_set is None)):
             return None
-        self.lost.observe(uid, pod)
+        if pod is None or not pod.is_job:
+            self.lost.observe(uid, pod)
         now = pod.group.key if pod is not None and pod.group is not None else None
         former = self._group_of.get(uid)
         if former is not None and former != now:
@@ -105,7 +107,7 @@ class Gangs:
         if uids:
             self._waiting_as[key] = uids
         if again_at < inf:
-            heappush(self._due, (again_at, key.namespace, key.name, key.is_job, key.is_native))
+            heappush(self._due, (again_at, key.namespace, key.name, key.is_job, key.is_native, key.is_object))
         return former - uids
 
     def waiting_as(self, key: GroupKey) -> set[str]:

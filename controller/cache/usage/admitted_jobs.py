@@ -52,6 +52,10 @@ class AdmittedJobs:
         (_, job), _ = now or former or (("", ""), None)
         return job
 
+    def has_pods(self, namespace: str, uid: str) -> bool:
+        """Whether any pod of it lives that was seen."""
+        return (namespace, uid) in self._seen
+
     def _count(self, job: _JobKey, node: str | None, number: int) -> None:
         seen = self._seen.pop(job, _NONE)
         on_nodes = Counter(seen.on_nodes or {})
@@ -67,7 +71,7 @@ class AdmittedJobs:
         """
         one, queue = job.shape.requests, (job.namespace, job.queue or "")
         if admit is not None and not job.is_admitted and not job.is_finished:
-            count = admit.workload.kind.size
+            count = admit.pods
             rooms = planned_rooms(one, count, admit.nodes, _NONE)
             sent_to = admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, job.user, admit.also
             return Charge(times(one, count), None, *sent_to, count=count, rooms=rooms)
@@ -86,8 +90,8 @@ class AdmittedJobs:
 
 def _whose(pod: Pod | None) -> tuple[_JobKey, str | None] | None:
     """Return whose a pod is that stands for one of those of its Job, and on which node."""
-    if pod is None or not pod.is_of_admitted_job or pod.owner is None:
+    if pod is None or not pod.is_of_admitted_job:
         return None
     if not pod.is_admitted or pod.is_terminating:
         return None
-    return (pod.namespace, pod.owner.uid), pod.node
+    return (pod.namespace, pod.admitted_with), pod.node

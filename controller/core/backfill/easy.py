@@ -209,8 +209,7 @@ def _holdings(
     queue: ClusterQueue, workload: Workload, placed: Placements, *, since: float, at: float
 ) -> tuple[Holding, ...]:
     shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
-    uids = workload.pods * (len(shapes) if workload.kind.is_job else 1)
-    each = zip(uids, shapes, placed, strict=True)
+    each = zip(workload.uid_of_each_pod, shapes, placed, strict=True)
     return tuple(Holding(at, since, uid, queue.name, _names(one), shape.requests, one.node) for uid, shape, one in each)
 
 

@@ -37,7 +37,7 @@ class Admissions:
             left.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
         if workload.kind.is_job:
-            self._admit_job(workload, queue, found)
+            self._admit_whole(workload, queue, found)
         else:
             for uid, one in zip(workload.pods, found, strict=True):
                 self._note(uid, workload, queue, one, one.node)
@@ -58,16 +58,19 @@ class Admissions:
         pins = queue.pins and not nodes
         self.made.append(Admit(uid, workload, *place, is_pinned=pins, preemptions=preemptions, nodes=nodes))
 
-    def _admit_job(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
-        """Admit all pods of a Job at once: they have one flavor, or one ordered set, and one template pins nothing."""
-        counts = Counter(one.node for one in found)
-        self._note(workload.uid, workload, queue, found[0], None, tuple(counts.items()))
+    def _admit_whole(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
+        """Admit all pods of each template at once: they have one flavor, or one ordered set, and no node is pinned."""
+        first = 0
+        for uid, count in zip(workload.pods, workload.counts, strict=True):
+            of_it = found[first : first + count]
+            first += count
+            self._note(uid, workload, queue, of_it[0], None, tuple(Counter(one.node for one in of_it).items()))
 
     def _compare_with_held(self, workload: Workload) -> None:
         """Take in where the workload came in that was admitted last."""
         held = self._held.get(workload.uid)
         if held is not None:
-            places = (place for admit in self.made[-workload.kind.patches :] for place in admit.places)
+            places = (place for admit in self.made[-len(workload.pods) :] for place in admit.places)
             self.frees_room = self.frees_room or bool(held - Counter(places))
 
     def admit_alike(

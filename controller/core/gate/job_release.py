@@ -27,6 +27,7 @@ from controller.core.keys import (
 )
 from controller.core.kubernetes.pointers import escape
 from controller.core.queueing.queues import Flavor
+from controller.core.workloads.held_sets import place_of
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Domain
 
@@ -70,11 +71,12 @@ def written_by_user(template: Mapping[str, Any]) -> str:
 
 
 def suspend_patch(job: Pod) -> Operations:
-    """Build the operations that suspend an admitted Job; refused (422) when it was edited, or suspended, meanwhile."""
+    """Build the operations that suspend what was admitted; refused (422) when it was edited, or suspended, since."""
+    place = place_of(job)
     return [
-        *sameness_tests(job.uid, job.generation, job.resource_version),
-        {"op": "test", "path": "/spec/suspend", "value": False},
-        {"op": "add", "path": "/spec/suspend", "value": True},
+        *sameness_tests(place.uid, job.generation, job.resource_version),
+        {"op": "test", "path": place.suspend, "value": False},
+        {"op": "add", "path": place.suspend, "value": True},
     ]
 
 
@@ -85,16 +87,17 @@ def restore_patch(document: Mapping[str, Any]) -> Operations:
     Penstock writes them. Where they are damaged, which the break-glass group can do, the template stays narrowed.
     """
     metadata, spec = document["metadata"], document["spec"]
-    written = _read((metadata.get("annotations") or {}).get(ORIGINAL_TEMPLATE))
+    written = read_written((metadata.get("annotations") or {}).get(ORIGINAL_TEMPLATE))
     operations = sameness_tests(metadata["uid"], metadata["generation"], metadata["resourceVersion"])
     operations += [{"op": "test", "path": "/spec/suspend", "value": True}]
     if written is not None:
-        operations += _restored(spec["template"], written)
-    operations += _removed(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, ADMITTED_JOB)
-    return operations + _removed("/metadata", metadata, ORIGINAL_TEMPLATE)
+        operations += restored_template(spec["template"], written, at=_TEMPLATE)
+    operations += removed_stamps(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, ADMITTED_JOB)
+    return operations + removed_stamps("/metadata", metadata, ORIGINAL_TEMPLATE)
 
 
-def _read(text: str | None) -> dict[str, Any] | None:
+def read_written(text: str | None) -> dict[str, Any] | None:
+    """Return what a release noted of what the user wrote; None where that cannot be read."""
     try:
         found = json.loads(text or "")
     except ValueError:
@@ -102,24 +105,25 @@ def _read(text: str | None) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _restored(template: Mapping[str, Any], written: Mapping[str, Any]) -> Operations:
+def restored_template(template: Mapping[str, Any], written: Mapping[str, Any], *, at: str) -> Operations:
+    """Build the operations that put the template at this pointer back as `written_by_user` noted it."""
     spec, labels = template.get("spec") or {}, (template.get("metadata") or {}).get("labels") or {}
     operations: Operations = []
     for name in _NARROWED:
-        path = f"{_TEMPLATE}/spec/{name}"
+        path = f"{at}/spec/{name}"
         if name in written:
             operations.append({"op": "add", "path": path, "value": written[name]})
         elif spec.get(name) is not None:
             operations.append({"op": "remove", "path": path})
     if "queue" in written:
-        operations += add_labels(_TEMPLATE, {QUEUE_NAME: written["queue"]})
+        operations += add_labels(at, {QUEUE_NAME: written["queue"]})
     elif QUEUE_NAME in labels:
-        operations.append({"op": "remove", "path": f"{_TEMPLATE}/metadata/labels/{escape(QUEUE_NAME)}"})
+        operations.append({"op": "remove", "path": f"{at}/metadata/labels/{escape(QUEUE_NAME)}"})
     return operations
 
 
-def _removed(at: str, metadata: Mapping[str, Any], own: str) -> Operations:
-    """Build the operations that remove our stamps there; `own` is the annotation that only stands there."""
+def removed_stamps(at: str, metadata: Mapping[str, Any], own: str) -> Operations:
+    """Build the operations that remove our stamps from metadata; `own` is the annotation that only stands there."""
     stamps = (("labels", _LABELS), ("annotations", (*_ANNOTATIONS, own)))
     found = [(part, key) for part, keys in stamps for key in keys if key in (metadata.get(part) or {})]
     return [{"op": "remove", "path": f"{at}/{part}/{escape(key)}"} for part, key in found]

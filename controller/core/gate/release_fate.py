@@ -12,6 +12,7 @@ from enum import Enum
 
 from controller.core.gate.json_patch import Operations, annotate, attempt_test
 from controller.core.keys import GATE, RELEASE_ATTEMPT, REVOKED_BY
+from controller.core.workloads.held_sets import object_of_set
 from controller.core.workloads.pods import Pod
 
 _DIGITS = 18
@@ -78,7 +79,10 @@ def revocation(sent: Pod, now: Pod, *, by: str) -> Operations:
     """
     number = str(max(_number(sent.release_attempt), _number(now.release_attempt)) + 1)
     notes = {RELEASE_ATTEMPT: number, REVOKED_BY: by}
-    guards: Operations = [{"op": "test", "path": "/metadata/uid", "value": sent.uid}, *attempt_test(now)]
+    guards: Operations = [
+        {"op": "test", "path": "/metadata/uid", "value": object_of_set(sent.uid) or sent.uid},
+        *attempt_test(now),
+    ]
     return [*guards, *annotate(now, notes)]
 
 

@@ -138,6 +138,11 @@ class Admit:
         return tuple(one for one in self.flavors if one != self.flavor)
 
     @property
+    def pods(self) -> int:
+        """For how many pods it is."""
+        return sum(count for _, count in self.nodes) or 1
+
+    @property
     def places(self) -> list[FlavorNode]:
         """Where it takes quota and room, pod by pod."""
         nodes = [node for node, count in self.nodes for _ in range(count)] or [self.node]

@@ -262,16 +262,24 @@ def _together(group: Group, members: Sequence[QueuedPod], hold: Hold | None) -> 
     for one in members:
         by_shape.setdefault(PodSet(one.pod.shape, slices=_slices_of(one.pod)), []).append(one)
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
-    pod_sets = tuple(replace(made, count=len(of_it)) for made, of_it in sets)
+    pod_sets = tuple(replace(made, count=sum(one.pod.count for one in of_it)) for made, of_it in sets)
     first = members[0].pod
     key, topology = group.key, _topology_of(group)
     waited, runtime = min(one.waited for one in members), _longest([one.runtime for one in members])
-    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology, runtime)
-    uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
-    uid = f"{'job' if key.is_job else 'podgroup' if key.is_native else 'group'}/{key.namespace}/{key.name}"
-    name = first.owner.name if key.is_job and first.owner is not None else key.name
+    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology, runtime, first.is_job)
+    pods = [one.pod for _, of_it in sets for one in of_it]
+    uid = f"{_kind_of(key)}/{key.namespace}/{key.name}"
+    name = first.owner.name if (key.is_job or key.is_object) and first.owner is not None else key.name
     since = max(one.pod.created for one in members)
-    return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids)
+    counts = tuple(pod.count for pod in pods) if first.is_job else ()
+    uids = tuple(pod.uid for pod in pods)
+    return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids, counts)
+
+
+def _kind_of(key: GroupKey) -> str:
+    if key.is_object:
+        return "object"
+    return "job" if key.is_job else "podgroup" if key.is_native else "group"
 
 
 def _longest(runtimes: Sequence[int]) -> int:
@@ -290,17 +298,20 @@ def single(one: QueuedPod, topology: Topology | None = None, slices: Slices | No
     pod = one.pod
     queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, pod.count, slices),)
     kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime, pod.is_job)
-    return Workload(pod.uid, pod.key, kind, one.order, pod.created)
+    return Workload(pod.uid, pod.key, kind, one.order, pod.created, counts=(pod.count,) if pod.is_job else ())
 
 
 def _first_hold(members: Sequence[QueuedPod]) -> Hold | None:
     for one in members:
         if one.hold is not None:
-            return Hold(one.hold.reason, f"pod {one.pod.name} of the group: {one.hold.text}")
+            what = "pod set" if one.pod.is_job else "pod"
+            return Hold(one.hold.reason, f"{what} {one.pod.name} of the group: {one.hold.text}")
     return None
 
 
 def _named(key: GroupKey) -> str:
+    if key.is_object:
+        return "what is held as a whole"
     if key.is_job:
         return f"their Job, as {GANG} says"
     return f"PodGroup {key.name}" if key.is_native else f"pod group {key.name}"

@@ -19,12 +19,16 @@ _NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """One group: its name in the namespace, or the uid of the Job whose pods it is. Native: the name of a PodGroup."""
+    """One group: its name in the namespace, or the uid of the Job whose pods it is. Native: the name of a PodGroup.
+
+    `is_object`: the uid of an object of a WorkloadKind, whose pod sets, and their pods, are one group.
+    """
 
     namespace: str
     name: str
     is_job: bool = False
     is_native: bool = False
+    is_object: bool = False
 
 
 @dataclass(frozen=True, slots=True)

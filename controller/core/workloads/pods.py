@@ -55,6 +55,26 @@ class SpecPresence:
     template_annotations: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class HeldSet:
+    """Which pod set of which object of a WorkloadKind a record is.
+
+    `kind` names the WorkloadKind, `path` is where the object is in the API, `uid` is its uid and `name` that of the pod
+    set; `template` and `suspend` are JSON pointers. `has_metadata` and `has_labels`: whether the template has them.
+    `is_first`: whether it is the first pod set of its object.
+    """
+
+    kind: str
+    path: str
+    uid: str
+    name: str
+    template: str
+    suspend: str
+    is_first: bool = True
+    has_metadata: bool = True
+    has_labels: bool = True
+
+
 UNCOUNTED_CLAIMS: Final = Hold(
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     "spec.resourceClaims: the devices of claims are not counted here",
@@ -66,11 +86,12 @@ UNCOUNTED_CLAIMS: Final = Hold(
 class Pod:
     """One pod, or (`is_job`) the pods of one make that a Job keeps alive which is held as a whole (ADR 11).
 
-    Of a Job `uid`, `name`, stamps, `generation` and condition are the Job's, the rest is its template's. `count` is how
-    many pods the Job is to keep alive, whether they exist or not. `is_stopping`: it was suspended after it had been
-    admitted, and its template is still the admitted one. `written`: what its user wrote in the parts of the template
-    that a release changes, as JSON. `is_of_admitted_job`: a pod that such a Job made, which goes
-    when the Job is suspended, and not by itself.
+    Of a Job `uid`, `name`, stamps, `generation` and condition are the Job's, the rest is its template's. Of an object
+    of a WorkloadKind each pod set is such a record, and `held_set` says which (ADR 12). `count` is how many pods it is
+    to keep alive, whether they exist or not. `is_stopping`: it was suspended after it had been admitted, and its
+    template is still the admitted one. `written`: what its user wrote in the parts of the template that a release
+    changes, as JSON. `admitted_with`: the uid of the record with which a pod was admitted, so that it goes when that is
+    suspended, and not by itself; empty: it was admitted by itself.
 
     `hold` is a fault in the spec that keeps a pod queued; `pinned` the node that was planned for it.
 
@@ -140,7 +161,8 @@ class Pod:
     count: int = 1
     is_stopping: bool = False
     written: str = ""
-    is_of_admitted_job: bool = False
+    admitted_with: str = ""
+    held_set: HeldSet | None = None
     claims: tuple[PodClaim, ...] = ()
 
     @property
@@ -152,6 +174,11 @@ class Pod:
     def also(self) -> tuple[str, ...]:
         """The flavors that hold quota for it beside the one that pays: it may still land on any of them."""
         return () if self.is_landed else tuple(one for one in self.flavors if one != self.flavor)
+
+    @property
+    def is_of_admitted_job(self) -> bool:
+        """Whether it was made by what was admitted as a whole."""
+        return bool(self.admitted_with)
 
     @property
     def is_admitted(self) -> bool:

@@ -111,7 +111,8 @@ class Workload:
     """What waits. `uid` is the uid of the pod or Job and `name` its namespace/name, or those of a gang.
 
     `since` is when it was created (epoch seconds). `members` are the uids of a gang's pods, set by set as its class has
-    them; empty: the workload is one pod, or a Job that is held as a whole.
+    them; empty: the workload is one pod, or a Job that is held as a whole. `counts`: for how many pods each of its
+    uids stands, where they stand for what is held as a whole; empty: each is one pod.
     """
 
     uid: str
@@ -120,11 +121,19 @@ class Workload:
     order: OrderKey
     since: float = 0.0
     members: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
 
     @property
     def pods(self) -> tuple[str, ...]:
         """The uids of its pods, set by set; of a Job that is held as a whole its own, once for all of them."""
         return self.members or (self.uid,)
+
+    @property
+    def uid_of_each_pod(self) -> tuple[str, ...]:
+        """For each of its pods, set by set, the uid that stands for it."""
+        if not self.counts:
+            return self.pods
+        return tuple(uid for uid, count in zip(self.pods, self.counts, strict=True) for _ in range(count))
 
 
 def order_key(*, priority: int, created: float, name: str, uid: str, since: float, index: int = 0) -> OrderKey:

@@ -15,7 +15,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_node
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.objects.queues import to_cluster_queue, to_flavor, to_local_queue
 from controller.runtime.executor import Executor, Released
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
@@ -104,7 +104,7 @@ class Stale:
         plan = decide(self.cache.snapshot(), index=self.cache.feasibility, limit=10)
         self.cache.absorb(plan)
         for admit in plan.admits:
-            await self.executor.release(admit, (self.cache.flavors[admit.flavor],))
+            await self.executor.release((admit, (self.cache.flavors[admit.flavor],)))
         return len(plan.admits)
 
     def count(self, result: PatchResult) -> float:

@@ -116,5 +116,6 @@ def test_the_kinds_have_names_of_their_own() -> None:
         "localqueues.penstock.dev": ["plq"],
         "resourceflavors.penstock.dev": ["prf"],
         "schedulingpolicies.penstock.dev": ["schedpol"],
+        "workloadkinds.penstock.dev": ["pwk"],
         "workloadpriorityclasses.penstock.dev": ["pwpc"],
     }

@@ -15,6 +15,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_kind,
     parse_workload_priority_class,
 )
 from tests.support.api_objects import Json, a_window, cluster_queue, local_queue, quotas, requirement, resource_flavor
@@ -29,6 +30,7 @@ PARSERS = {
     "PodSchedulingPolicy": parse_pod_scheduling_policy,
     "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
     "SchedulingPolicy": parse_scheduling_policy,
+    "WorkloadKind": parse_workload_kind,
     "WorkloadPriorityClass": parse_workload_priority_class,
 }
 

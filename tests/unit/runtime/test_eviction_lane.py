@@ -10,7 +10,7 @@ from controller.core.keys import EVICTION
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import (
     Conflict,
     Forbidden,

@@ -77,7 +77,7 @@ async def test_what_changed_since_the_decision_is_not_released(change: str) -> N
 async def test_a_flavor_that_changed_is_decided_on_again() -> None:
     rig = Rig(FakeClient())
     rig.cache.set_flavor("spot", a_flavor("spot", labels={"pool": "other"}))
-    await rig.executor.release(rig.admits[0], (a_flavor("spot"),))
+    await rig.executor.release((rig.admits[0], (a_flavor("spot"),)))
     assert (rig.client.calls, rig.state, rig.charged) == ([], "waiting", 0)
 
 

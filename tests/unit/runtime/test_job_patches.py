@@ -14,7 +14,7 @@ from controller.cache.sinks import JobSink, PodSink
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY, ADMITTED_JOB, EVICTION
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_jobs import AnswerDecoder
+from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import Forbidden, Invalid, NotFound, ServerError
 from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.job_restorer import JobRestorer

@@ -34,5 +34,5 @@ def test_a_job_takes_the_room_of_all_its_pods() -> None:
 def test_pods_of_an_admitted_job_go_on_as_they_are() -> None:
     job = state_of(a_job_document(spec={"suspend": False, "completions": 1}, cpu="1"))
     assert job.pods is not None
-    runs = a_released_pod("train-a", a_shape(cpu="1"), node="node-1", owner=job.pods.owner, is_of_admitted_job=True)
+    runs = a_released_pod("train-a", a_shape(cpu="1"), node="node-1", owner=job.pods.owner, admitted_with=job.pods.uid)
     assert simulated(with_job(job, runs), seconds=600) == ["600 train-a succeeded"]
