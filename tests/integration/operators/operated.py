@@ -71,6 +71,9 @@ class Operated:
         """Merge into an object's spec."""
         await self._client.patch(self._path(kind, name), {"spec": spec}, content_type=MERGE_PATCH)
 
+    async def delete(self, kind: str, name: str) -> None:
+        await self._client.delete(self._path(kind, name), {"propagationPolicy": "Background"})
+
     async def get(self, kind: str, name: str) -> Json:
         return dict(orjson.loads(await self._client.get(self._path(kind, name))))
 

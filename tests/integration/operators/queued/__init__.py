@@ -1,0 +1,1 @@
+"""What KubeRay and the training operator run through queues of Penstock."""

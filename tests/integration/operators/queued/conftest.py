@@ -1,0 +1,56 @@
+"""A control plane with both operators and Penstock in it, with the kinds of theirs that are held as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from controller.api.parse import parse_workload_kind
+from controller.core.workload_kinds.policies import documents_of
+from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.kube.manifests import load_documents
+from controller.objects.workload_kinds import to_workload_kind
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import Gate
+from controller.sandbox.operators import NAMES
+from controller.sandbox.shipped import manifests
+from tests.integration.operators.operated import Operated
+from tests.support.clusters import Cluster, a_cluster
+from tests.support.team import Team
+
+ACCOUNTS = (("ray-system", "kuberay-operator"), ("kubeflow", "training-operator"))
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    """The folder's cluster."""
+    with a_cluster(gate=Gate.POLICIES, launch={"operators": NAMES}) as cluster:
+        asyncio.run(enabled(cluster.sandbox))
+        yield cluster
+
+
+async def enabled(sandbox: Sandbox) -> None:
+    """Apply what docs/workload-kinds.md has administrators apply."""
+    kinds = [one for one in load_documents(manifests("kinds")) if one["spec"]["group"] in ("ray.io", "kubeflow.org")]
+    documents = [part for one in kinds for part in (one, *documents_of(to_workload_kind(parse_workload_kind(one))))]
+    bindings = [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": f"{name}-admits-pods"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "penstock-admits-pods"},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+        }
+        for namespace, name in ACCOUNTS
+    ]
+    async with sandbox.client() as client:
+        await apply(client, [*documents, *bindings])
+
+
+@pytest.fixture
+def queued(cluster: Cluster, client: Client, team: Team) -> Operated:
+    """Objects of the operators in the team's namespace."""
+    return Operated(cluster.sandbox, client, team.namespace)
