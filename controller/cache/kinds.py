@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from controller.cache import sinks
+from controller.cache import sinks, template_defaults
 from controller.cache.cluster import ClusterCache
 from controller.cache.held_objects import HeldObjectSink, workload_kind_sink
 from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
 from controller.core.workload_kinds.kinds import WorkloadKind
-from controller.kube.decode import PodDecoder, decode_metadata, decode_node
+from controller.kube.decode import (
+    PodDecoder,
+    decode_metadata,
+    decode_node,
+    decode_priority_class,
+    decode_runtime_class,
+)
 from controller.kube.decode_devices import decode_claim_template, decode_device_class
 from controller.kube.decode_jobs import JobDecoder
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.decode_workload_objects import WorkloadObjectDecoder
+from controller.kube.template_defaults import decode_limit_range
 from controller.objects.read import (
     read_cluster_queue,
     read_flavor,
@@ -27,6 +34,7 @@ from controller.objects.read import (
 )
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
+JOBS: Final = "/apis/batch/v1/jobs"
 PODS: Final = "/api/v1/pods"
 """They come last: a queue or node that came later would move what is known of thousands."""
 _POD_GROUP_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
@@ -72,6 +80,24 @@ def objects_of(kind: WorkloadKind, cache: ClusterCache, decode: PodDecoder) -> S
     return ServedKind(kind.group, (kind.version,), kind.resource, WorkloadObjectDecoder(kind, decode), sink)
 
 
+def completing(cache: ClusterCache, decode: PodDecoder) -> tuple[Kind, ...]:
+    """What completes the templates of Jobs and other objects, which are read anew after it has changed."""
+    defaults = decode.defaults
+    return (
+        Kind("/api/v1/limitranges", decode_limit_range, template_defaults.limit_ranges(cache, defaults)),
+        Kind(
+            "/apis/node.k8s.io/v1/runtimeclasses",
+            decode_runtime_class,
+            template_defaults.runtime_classes(cache, defaults),
+        ),
+        Kind(
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+            decode_priority_class,
+            template_defaults.priority_classes(cache, defaults),
+        ),
+    )
+
+
 def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[Kind, ...]:
     """What decisions rest on beside pods and what `where_served` has; `decode` reads templates, too."""
     return (
@@ -80,6 +106,7 @@ def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple
         Kind(f"{OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
         Kind(f"{OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         Kind(f"{OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
-        Kind("/apis/batch/v1/jobs", JobDecoder(decode), sinks.JobSink(cache)),
+        *completing(cache, decode),
+        Kind(JOBS, JobDecoder(decode), sinks.JobSink(cache)),
         Kind(f"{OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
     )

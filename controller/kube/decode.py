@@ -48,6 +48,7 @@ from controller.kube.decode_placement import read_toleration, required_terms
 from controller.kube.decode_reserved import stamps, unscheduled
 from controller.kube.decode_runs import ENDED, deletion, ended, started
 from controller.kube.errors import UnreadableObject
+from controller.kube.template_defaults import TemplateDefaults
 
 _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
@@ -80,6 +81,8 @@ class PodDecoder:
     def __init__(self, labels: Collection[str] = (), resources: QuotaResources = AS_REQUESTED) -> None:
         self._labels = sorted(labels)
         self._resources = resources
+        self.defaults = TemplateDefaults()
+        """What the pods of a template have besides."""
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, SpecPresence, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
@@ -140,9 +143,13 @@ class PodDecoder:
         kept = tuple((key, labels[key]) for key in self._labels if key in labels)
         return {"labels": kept, "claims": claims_of(claims)} if claims else {"labels": kept}
 
-    def of_template(self, template: wire.PodTemplate) -> Made:
-        """Return the same of a pod that is still to be created from a template."""
-        return self._made(template.spec, None)
+    def of_template(self, template: wire.PodTemplate, namespace: str) -> Made:
+        """Return the same of a pod that is still to be created from a template, as `defaults` will complete it.
+
+        Which parts there are is said of the template itself.
+        """
+        shape, _, pinned, hold = self._made(self.defaults.completed(template.spec, namespace), None)
+        return shape, self._place(template.spec)[1], pinned, hold
 
     def _made(self, spec: wire.PodSpec, status: wire.PodStatus | None) -> Made:
         constraints, outline, pinned = self._place(spec)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
-from msgspec import DecodeError, Raw, structs
+from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from controller.core.forecasts.runtimes import stated
@@ -35,7 +35,6 @@ from controller.kube.errors import UnreadableObject
 
 _job = Decoder(wire.JobObject)
 _template = Decoder(wire.PodTemplate)
-_resources = Decoder(wire.Resources | None)
 _ENDED: Final = ("Complete", "Failed")
 _AS_GANG: Final = {GANG: "true"}
 MOST_PODS: Final = 99_999
@@ -98,7 +97,7 @@ class JobDecoder:
         is_stamped = ADMITTED_JOB in inside
         if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
             return None
-        shape, outline, _, hold = self._pods.of_template(with_defaults(template))
+        shape, outline, _, hold = self._pods.of_template(template, job.namespace)
         group, unclear = _together(job, template)
         return Pod(
             uid=job.uid,
@@ -108,6 +107,7 @@ class JobDecoder:
             generation=meta.generation,
             resource_version=meta.resource_version,
             queue=labels[QUEUE_NAME],
+            priority=self._pods.defaults.priority(template.spec),
             priority_class=labels.get(PRIORITY_CLASS) or (template.metadata.labels or {}).get(PRIORITY_CLASS),
             preempting_class=preempting_class(template.spec.priority_class_name, template.spec.preemption_policy),
             created=job.created,
@@ -173,19 +173,3 @@ def _together(job: Job, template: wire.PodTemplate) -> tuple[Membership | None, 
     except GroupFault as fault:
         return Membership(key), Hold(Reason.GANG_INVALID, str(fault))
     return said or Membership(key), None
-
-
-def with_defaults(template: wire.PodTemplate) -> wire.PodTemplate:
-    """Let containers ask for what they are limited to where they do not say, as the apiserver does for pods alone."""
-    spec = template.spec
-    containers = [_asking(one) for one in spec.containers]
-    first = None if spec.init_containers is None else [_asking(one) for one in spec.init_containers]
-    return structs.replace(template, spec=structs.replace(spec, containers=containers, init_containers=first))
-
-
-def _asking(container: wire.Container) -> wire.Container:
-    found = _resources.decode(container.resources) if bytes(container.resources) else None
-    if found is None or not found.limits or set(found.limits) <= set(found.requests or ()):
-        return container
-    requests = {**found.limits, **(found.requests or {})}
-    return structs.replace(container, resources=Raw(orjson.dumps({"requests": requests})))

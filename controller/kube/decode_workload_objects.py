@@ -47,7 +47,7 @@ from controller.core.workloads.workload import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode import PodDecoder, claims_of, condition_of
-from controller.kube.decode_jobs import MOST_PODS, with_defaults
+from controller.kube.decode_jobs import MOST_PODS
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.decode_reserved import stamps
 from controller.kube.errors import UnreadableObject
@@ -134,7 +134,7 @@ class WorkloadObjectDecoder:
 
     def _record(self, base: Pod, found: FoundSet, *, is_first: bool) -> Pod:
         template = _template.decode(orjson.dumps(found.template))
-        shape, outline, _, hold = self._pods.of_template(with_defaults(template))
+        shape, outline, _, hold = self._pods.of_template(template, base.namespace)
         labels, notes, spec = template.metadata.labels, template.metadata.annotations, template.spec
         if base.held_set is None:
             raise AssertionError("the record of a pod set says of which object")
@@ -153,6 +153,7 @@ class WorkloadObjectDecoder:
             uid=uid,
             name=f"{base.name}.{found.name}",
             shape=shape,
+            priority=self._pods.defaults.priority(spec),
             preempting_class=preempting_class(spec.priority_class_name, spec.preemption_policy),
             **{**stamps(labels or {}, notes or {}), "release_attempt": base.release_attempt},
             hold=hold,

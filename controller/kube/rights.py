@@ -45,7 +45,8 @@ _OURS: Final = frozenset(
     )
 )
 _DEVICES: Final = frozenset({"deviceclasses.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io"})
-_VIEWED: Final = _OURS | _DEVICES | {"jobs.batch", "namespaces", "pods"}
+_COMPLETING: Final = frozenset({"limitranges", "priorityclasses.scheduling.k8s.io", "runtimeclasses.node.k8s.io"})
+_VIEWED: Final = _OURS | _DEVICES | _COMPLETING | {"jobs.batch", "namespaces", "pods"}
 _VISIBLE: Final = f".visibility.{GROUP}"
 _EDITED: Final = frozenset({f"localqueues.{GROUP}", "jobs.batch", "pods"})
 

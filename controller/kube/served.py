@@ -89,6 +89,11 @@ class InformerIfServed:
         """Whether the kind was served when it was last looked for."""
         return self._informer is not None
 
+    async def list_again(self) -> None:
+        """Have everything listed, and read, anew, where the kind is served."""
+        if self._informer is not None:
+            await self._informer.list_again()
+
     async def run(self) -> None:
         """Look, and watch, until cancelled. Where another version is served than before, as after an upgrade, anew."""
         self._last_answer = clock.monotonic()

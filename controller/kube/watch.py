@@ -142,6 +142,10 @@ class Informer(Generic[T]):
                 return
         await self._newness.next_list()
 
+    async def list_again(self) -> None:
+        """Return once everything was listed, and read, anew."""
+        await self._newness.next_list()
+
     async def run(self) -> None:
         """List and watch until cancelled."""
         # a cold standby makes its informers long before it leads

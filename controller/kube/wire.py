@@ -82,6 +82,7 @@ class PodSpec(Struct, rename="camel"):
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     scheduling_group: SchedulingGroup | None = None
+    runtime_class_name: str | None = None
     active_deadline_seconds: int | None = None
 
 

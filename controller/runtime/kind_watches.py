@@ -62,6 +62,11 @@ class KindWatches:
                 await self._compare(group)
                 await asyncio.sleep(_IDLE_SECONDS)
 
+    async def list_again(self) -> None:
+        """Have the objects of all kinds read anew."""
+        for watch in list(self._watches.values()):
+            await watch.informer.list_again()
+
     async def listed(self) -> None:
         """Wait until the objects of all kinds are listed that are known now."""
         while True:

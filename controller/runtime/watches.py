@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from controller.cache import sinks
+from controller.cache import kinds, sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.kinds import OURS, PODS, Kind, ServedKind, deciding, where_served
+from controller.cache.kinds import JOBS, OURS, PODS, Kind, ServedKind, deciding, where_served
 from controller.cache.relays import Relay
 from controller.cache.versions import forget_versions
 from controller.cache.written import Written
@@ -30,8 +30,10 @@ _WRITTEN_BY_LEADERS: Final = ("pods", "resourceflavors", "clusterqueues", "local
 
 _NOT_OURS: Final = (
     *("jobs", "namespaces", "nodes", "pods"),
-    *("deviceclasses", "podgroups", "resourceclaimtemplates"),
+    *("deviceclasses", "limitranges", "podgroups", "priorityclasses", "resourceclaimtemplates", "runtimeclasses"),
 )
+_TEMPLATES_SECONDS: Final = 1.0
+"""So often it is looked whether what completes templates has changed."""
 
 
 class Watches:
@@ -61,6 +63,7 @@ class Watches:
             *map(self._if_served, where_served(cache, written)),
         ]
         """What decisions rest on beside pods."""
+        (self._jobs,) = (one for one in self.informers if isinstance(one, Informer) and one.path == JOBS)
         self.pods = self._informer(PODS, decode, pods)
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self.side_informers = [self._informer(*kind) for kind in reported_kinds(cache, written)]
@@ -108,9 +111,29 @@ class Watches:
         tasks = [
             group.create_task(one.run(), name=f"watch-{one.resource}")
             for one in (*self.informers, *self.side_informers)
+            if one is not self._jobs
         ]
-        tasks.append(group.create_task(self._kinds.run(), name="watch-workload-kinds"))
+        tasks.append(group.create_task(self._watch_templates(), name="watch-templates"))
         return [*tasks, group.create_task(self.watch_pods(), name="watch-pods")]
+
+    async def _watch_templates(self) -> None:
+        """Watch Jobs and objects of WorkloadKinds once it is known what completes their templates.
+
+        When that has changed, all of them are read anew: it changes seldom, and templates are not kept.
+        """
+        completing = {one.path for one in kinds.completing(self.cache, self._decode)}
+        await _listed(one for one in self.informers if isinstance(one, Informer) and one.path in completing)
+        defaults = self._decode.defaults
+        version = defaults.version
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._jobs.run(), name="watch-jobs")
+            group.create_task(self._kinds.run(), name="watch-workload-kinds")
+            while True:
+                await asyncio.sleep(_TEMPLATES_SECONDS)
+                if version != defaults.version:
+                    version = defaults.version
+                    await self._jobs.list_again()
+                    await self._kinds.list_again()
 
     async def watch_pods(self) -> None:
         """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
@@ -141,10 +164,10 @@ class Watches:
         relays, self._relays = self._relays, None
         self._kinds.cache = cache
         every = (*deciding(cache, written, self._decode), *reported_kinds(cache, written))
-        kinds = {_resource(one.path): one.sink for one in every}
+        takers = {_resource(one.path): one.sink for one in every}
         # pods last, as when they are listed
-        kinds |= {one.resource: one.sink for one in where_served(cache, written)} | {_resource(PODS): pods}
-        for resource, sink in kinds.items():
+        takers |= {one.resource: one.sink for one in where_served(cache, written)} | {_resource(PODS): pods}
+        for resource, sink in takers.items():
             yield from relays[resource].hand_over(sink)
 
     def unsynced(self) -> str | None:

@@ -68,6 +68,9 @@ def served(cluster: Cluster) -> FakeLists:
         "/api/v1/nodes": list(cluster.nodes.values()),
         "/api/v1/pods": list(cluster.pods.values()),
         "/apis/batch/v1/jobs": list(cluster.jobs.values()),
+        "/api/v1/limitranges": [],
+        "/apis/node.k8s.io/v1/runtimeclasses": [],
+        "/apis/scheduling.k8s.io/v1/priorityclasses": [],
         f"{GROUPS}/podgroups": list(cluster.pod_groups.values()),
         **{f"{OURS}/{plural}": [] for plural in KINDS.values()},
     }
