@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from tests.support.documented import ROOT
 
@@ -21,6 +23,17 @@ class Line(NamedTuple):
 
     page: str
     words: tuple[str, ...]
+
+
+def examples(page: str) -> dict[str, list[list[dict[str, Any]]]]:
+    """Return the objects of each YAML block of a page of docs/, in order, by the section that the blocks are in."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    sections = [part.partition("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)]
+    found = {
+        title: [list(yaml.safe_load_all(block)) for _, language, block in _BLOCK.findall(body) if language == "yaml"]
+        for title, _, body in sections
+    }
+    return {title: blocks for title, blocks in found.items() if blocks}
 
 
 def pages() -> list[Path]:

@@ -48,7 +48,7 @@ def test_an_object_in_a_document_is_legal(written: Json) -> None:
 def test_the_documents_name_the_kinds_that_others_become() -> None:
     kinds = {one["kind"] for one in objects(DOCS / "moving-over.md") if one["apiVersion"].startswith(GROUP)}
     policies = {"ClusterPodSchedulingPolicy", "PodSchedulingPolicy", "SchedulingPolicy"}
-    assert kinds == {"ClusterQueue", *policies}
+    assert kinds == {"ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass", *policies}
     assert len(OURS) > len(kinds)
 
 
@@ -65,4 +65,4 @@ def test_objects_of_kueue_become_what_the_document_says() -> None:
     report = Report()
     ours = convert_all(of_kueue, "Nodes", report)
     assert ours == found[len(of_kueue) : len(of_kueue) + len(ours)]
-    assert (len(ours), report.losses) == (2, [])
+    assert (len(ours), report.losses) == (5, [])
