@@ -14,6 +14,7 @@ from controller.core.gate.job_protection import JOB_CONTROLLER
 from controller.core.gate.job_release import written_by_user
 from controller.core.keys import (
     ADMITTED_JOB,
+    CLUSTER_QUEUE,
     EXPECTED_RUNTIME,
     GANG,
     GATE,
@@ -94,7 +95,8 @@ class JobDecoder:
         meta, template = found.metadata, _template.decode(found.spec.template)
         labels, notes = meta.labels or {}, meta.annotations or {}
         inside = template.metadata.annotations or {}
-        is_stamped = ADMITTED_JOB in inside
+        # the template of one that was adopted while it ran has no stamps
+        is_stamped = ADMITTED_JOB in inside or CLUSTER_QUEUE in labels
         if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
             return None
         shape, outline, _, hold = self._pods.of_template(template, job.namespace)

@@ -8,7 +8,7 @@ again, since the Job keeps its stamps.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
@@ -17,7 +17,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.gate.job_release import restore_patch
 from controller.core.gate.json_patch import Operations
 from controller.core.gate.object_release import restore_object_patch
-from controller.core.keys import ADMITTED_JOB, ORIGINAL_TEMPLATE
+from controller.core.keys import ADMITTED_JOB, CLUSTER_QUEUE, ORIGINAL_TEMPLATE
 from controller.core.workload_kinds.reading import UnreadablePodSets
 from controller.core.workloads.held_sets import place_of
 from controller.core.workloads.pods import Pod
@@ -69,8 +69,7 @@ class JobRestorer:
     def _patch(self, job: Pod, document: dict[str, Any]) -> Operations:
         """Return the patch that puts it back; none where that has happened, or where its kind is known no more."""
         if job.held_set is None:
-            notes = (document["spec"]["template"].get("metadata") or {}).get("annotations") or {}
-            return restore_patch(document) if ADMITTED_JOB in notes else []
+            return restore_patch(document) if _is_stamped(document) else []
         kind = self._cache.workload_kinds.known.get(job.held_set.kind)
         is_stamped = ORIGINAL_TEMPLATE in (document["metadata"].get("annotations") or {})
         return [] if kind is None or not is_stamped else restore_object_patch(kind, document)
@@ -88,3 +87,9 @@ class JobRestorer:
             times = self._failures.get(place_of(job).uid, (0, 0.0))[0] + 1
             _log.warning("job_not_restored", job=job.key, error=one_line(error))
         self._failures[place_of(job).uid] = (times, clock.monotonic() + _BACKOFF.delay(max(1, times)))
+
+
+def _is_stamped(document: Mapping[str, Any]) -> bool:
+    """Whether the Job, or its template, still says that it was admitted."""
+    notes = (document["spec"]["template"].get("metadata") or {}).get("annotations") or {}
+    return ADMITTED_JOB in notes or CLUSTER_QUEUE in (document["metadata"].get("labels") or {})

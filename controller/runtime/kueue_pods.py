@@ -1,13 +1,14 @@
-"""Put pods that Kueue let run under the queues here, for whoever runs `penstock import kueue-pods`.
+"""Put pods and Jobs of Kueue under the queues here, for whoever runs `penstock import kueue-pods`.
 
-Reads all that `core.gate.adoption` judges by, and sends one patch a pod. Doing it again is harmless: who is adopted
-carries our keys, and is passed by.
+Reads all that `core.gate.adoption` and `core.gate.job_adoption` judge by, and sends one patch for each: Jobs first,
+since from then on they are charged for all their pods. Doing it again is harmless: what is adopted carries our keys,
+and is passed by.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -15,66 +16,96 @@ from urllib.parse import quote
 
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.core.capacity.node_index import NodeIndex
-from controller.core.gate.adoption import Adoption, Households, KueuePod, Orphan, adopt
-from controller.core.keys import ACCEPTED, GROUP, KUEUE_LABELS, KUEUE_QUEUE, VERSION
+from controller.core.gate.adoption import Adoption, Households, Orphan, adopt
+from controller.core.gate.job_adoption import JobAdoption, JobHold, JobOrphan, adopt_jobs, of_whole_jobs
+from controller.core.keys import ACCEPTED, DEFAULT_QUEUE, GROUP, KUEUE_LABELS, KUEUE_QUEUE, VERSION
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.decode import decode_metadata, decode_node
-from controller.kube.decode_kueue import decode_kueue_pod
+from controller.kube.decode_kueue import decode_kueue_job, decode_kueue_pod
 from controller.kube.errors import Conflict, KubeError, NotFound
 from controller.kube.listing import list_all, pages
 from controller.objects.queues import to_cluster_queue, to_flavor, to_local_queue
 
 _OURS: Final = f"/apis/{GROUP}/{VERSION}"
 _NAMESPACES: Final = "/api/v1/namespaces"
+_JOBS: Final = "/apis/batch/v1/namespaces/{namespace}/jobs"
 _WORKERS: Final = 8
 
 _T = TypeVar("_T")
 
 
+Change = Adoption | JobAdoption | JobHold
+"""What is written onto a pod or Job."""
+
+Found = Change | Orphan | JobOrphan
+
+
 @dataclass(slots=True)
 class Tally:
-    """What became of the pods. `gone` are those that ended or were made anew meanwhile."""
+    """What became of pods and Jobs. `gone` are those that ended, changed or were made anew meanwhile."""
 
-    adopted: list[Adoption] = field(default_factory=list)
-    gone: list[Adoption] = field(default_factory=list)
-    refused: list[tuple[Adoption, KubeError]] = field(default_factory=list)
+    done: list[Change] = field(default_factory=list)
+    gone: list[Change] = field(default_factory=list)
+    refused: list[tuple[Change, KubeError]] = field(default_factory=list)
 
 
-async def accepting_namespaces(client: Client) -> list[str]:
-    """Return the namespaces that have Kueue's labels accepted, by name."""
+async def accepting_namespaces(client: Client) -> dict[str, bool]:
+    """Return the namespaces that have Kueue's labels accepted, by name, and whether each has a default queue."""
     params = {"labelSelector": f"{KUEUE_LABELS}={ACCEPTED}"}
     found = [decode_metadata(raw) async for page in pages(client, _NAMESPACES, params) for raw in page.items or ()]
-    return sorted(one.name for one in found)
+    return {one.name: DEFAULT_QUEUE in (one.labels or {}) for one in sorted(found, key=lambda one: one.name)}
 
 
-async def judged(client: Client, namespaces: Iterable[str]) -> list[Adoption | Orphan]:
-    """Return what is to become of every pod of Kueue's in these namespaces. Raises KubeError."""
+async def judged(client: Client, namespaces: Mapping[str, bool]) -> list[Found]:
+    """Return what is to become of every Job and pod of Kueue's in these namespaces, Jobs first. Raises KubeError."""
     households = await _queues(client)
-    found: list[Adoption | Orphan] = []
-    for namespace in namespaces:
-        found += adopt(*await _within(client, quote(namespace, safe=""), households))
+    found: list[Found] = []
+    for namespace, gates_all in namespaces.items():
+        found += await _within(client, quote(namespace, safe=""), households, gates_all=gates_all)
     return found
 
 
-async def adopt_all(client: Client, adoptions: Iterable[Adoption]) -> Tally:
-    """Write each adoption onto its pod; a refusal is a value, and the next pod may fare better."""
-    tally, left = Tally(), iter(adoptions)
-    async with asyncio.TaskGroup() as group:
-        for number in range(_WORKERS):
-            group.create_task(_work(client, left, tally), name=f"adopt-{number}")
+async def adopt_all(client: Client, changes: Iterable[Change]) -> Tally:
+    """Write each change; a refusal is a value, and the next may fare better. Pods of a Job share what befell that."""
+    tally, every = Tally(), list(changes)
+    jobs = [one for one in every if not isinstance(one, Adoption)]
+    await _in_parallel(client, jobs, tally)
+    gone = {one.job.uid for one in tally.gone if not isinstance(one, Adoption)}
+    refused = {one.job.uid: error for one, error in tally.refused if not isinstance(one, Adoption)}
+    pods = list[Change]()
+    for one in every:
+        if isinstance(one, Adoption) and one.pod.job in gone:
+            tally.gone.append(one)
+        elif isinstance(one, Adoption) and one.pod.job in refused:
+            tally.refused.append((one, refused[one.pod.job]))
+        elif isinstance(one, Adoption):
+            pods.append(one)
+    await _in_parallel(client, pods, tally)
     return tally
 
 
-async def _work(client: Client, left: Iterator[Adoption], tally: Tally) -> None:
+async def _in_parallel(client: Client, changes: Iterable[Change], tally: Tally) -> None:
+    left = iter(changes)
+    async with asyncio.TaskGroup() as group:
+        for number in range(_WORKERS):
+            group.create_task(_work(client, left, tally), name=f"adopt-{number}")
+
+
+async def _work(client: Client, left: Iterator[Change], tally: Tally) -> None:
     for one in left:
-        path = f"{_NAMESPACES}/{one.pod.namespace}/pods/{one.pod.name}"
         try:
-            await client.patch(path, one.patch(), content_type=MERGE_PATCH, params={"fieldManager": "penstock"})
-            tally.adopted.append(one)
+            await client.patch(_path(one), one.patch(), content_type=MERGE_PATCH, params={"fieldManager": "penstock"})
+            tally.done.append(one)
         except (NotFound, Conflict):
             tally.gone.append(one)
         except KubeError as error:
             tally.refused.append((one, error))
+
+
+def _path(change: Change) -> str:
+    if isinstance(change, Adoption):
+        return f"{_NAMESPACES}/{change.pod.namespace}/pods/{change.pod.name}"
+    return f"{_JOBS.format(namespace=change.job.namespace)}/{change.job.name}"
 
 
 async def _queues(client: Client) -> Households:
@@ -93,12 +124,14 @@ async def _queues(client: Client) -> Households:
     )
 
 
-async def _within(client: Client, namespace: str, households: Households) -> tuple[list[KueuePod], Households]:
-    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+async def _within(client: Client, namespace: str, households: Households, *, gates_all: bool) -> list[Found]:
     of_kueue = {"labelSelector": KUEUE_QUEUE}
-    found = [decode_metadata(raw) async for page in pages(client, jobs, of_kueue) for raw in page.items or ()]
-    named = {one.uid: (one.labels or {})[KUEUE_QUEUE] for one in found}
-    return await list_all(client, f"{_NAMESPACES}/{namespace}/pods", decode_kueue_pod), households.knowing(named)
+    jobs = await list_all(client, _JOBS.format(namespace=namespace), decode_kueue_job, of_kueue)
+    known = households.knowing({one.uid: one.labels[KUEUE_QUEUE] for one in jobs})
+    pods = adopt(await list_all(client, f"{_NAMESPACES}/{namespace}/pods", decode_kueue_pod), known)
+    whole = adopt_jobs(jobs, pods, known, gates_all=gates_all)
+    adopted = {one.job.uid for one in whole if isinstance(one, JobAdoption)}
+    return [*whole, *of_whole_jobs(pods, adopted | {one.uid for one in jobs if one.is_adopted})]
 
 
 async def _ours(client: Client, kind: str, parse: Callable[[bytes], _T]) -> list[_T]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from controller.core.gate.narrowing import Conflict, narrow
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, KUEUE_QUEUE, PREEMPTIONS, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_JOB, CLUSTER_QUEUE, FLAVOR, KUEUE_QUEUE, PREEMPTIONS, QUEUE_NAME
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.workloads.shapes import Constraints
 
@@ -44,12 +44,13 @@ class KueuePod:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """A pod, and where it is charged."""
+    """A pod, and where it is charged. `is_of_whole_job`: its Job is charged for all its pods, so it goes with that."""
 
     pod: KueuePod
     queue: str
     cluster_queue: str
     flavor: str
+    is_of_whole_job: bool = False
 
     def patch(self) -> dict[str, object]:
         """Return the merge patch that says so on the pod; its uid makes it a Conflict on one made anew meanwhile.
@@ -57,7 +58,8 @@ class Adoption:
         A stamp that somebody wrote before anything held it off would be believed from now on, so it goes.
         """
         labels = {QUEUE_NAME: self.queue, CLUSTER_QUEUE: self.cluster_queue, FLAVOR: self.flavor}
-        notes = {ADMITTED_AT: self.pod.admitted_at, PREEMPTIONS: None}
+        whole = {ADMITTED_JOB: self.pod.job} if self.is_of_whole_job else {}
+        notes = {ADMITTED_AT: self.pod.admitted_at, PREEMPTIONS: None, **whole}
         return {"metadata": {"uid": self.pod.uid, "labels": labels, "annotations": notes}}
 
 
@@ -105,18 +107,28 @@ def _one(pod: KueuePod, queue: str, households: Households) -> Adoption | Orphan
     if pod.gates:
         gates = ", ".join(pod.gates)
         return Orphan(pod, f"waits at {gates}: delete it, so that its owner recreates it and it waits here instead")
-    name = households.doors.get((pod.namespace, queue))
+    found = place(pod.namespace, queue, pod.held_to, households, node=pod.node)
+    return Orphan(pod, found) if isinstance(found, str) else Adoption(pod, queue, *found)
+
+
+def place(
+    namespace: str, queue: str, held_to: Constraints, households: Households, *, node: str = ""
+) -> tuple[str, str] | str:
+    """Return the ClusterQueue and the flavor that something of this LocalQueue is charged to, or why there is none.
+
+    `held_to`: its node selector and required node affinity.
+    """
+    name = households.doors.get((namespace, queue))
     if name is None:
-        return Orphan(pod, f"LocalQueue {queue} does not exist in {pod.namespace} here: apply the converted objects")
+        return f"LocalQueue {queue} does not exist in {namespace} here: apply the converted objects"
     cluster_queue = households.queues.get(name)
     if cluster_queue is None or not cluster_queue.flavors:
         why = "does not exist, or cannot be used" if cluster_queue is None else "has no flavors"
-        return Orphan(pod, f"ClusterQueue {name} of LocalQueue {queue} {why}: apply the converted objects")
-    flavor = _flavor(pod, cluster_queue, households)
-    return Adoption(pod, queue, name, flavor) if isinstance(flavor, str) else flavor
+        return f"ClusterQueue {name} of LocalQueue {queue} {why}: apply the converted objects"
+    return _flavor(cluster_queue, households, held_to, node)
 
 
-def _flavor(pod: KueuePod, queue: ClusterQueue, households: Households) -> str | Orphan:
+def _flavor(queue: ClusterQueue, households: Households, held_to: Constraints, node: str) -> tuple[str, str] | str:
     """Return the flavor with the most labels that the selector has, else the node's, else one that has no labels.
 
     Kueue writes a flavor's labels into the selector, so one whose labels are not there was not chosen. One that the
@@ -126,15 +138,16 @@ def _flavor(pod: KueuePod, queue: ClusterQueue, households: Households) -> str |
     known = [households.flavors[name] for name in names if name in households.flavors]
     if not known:
         missing = ", ".join(names)
-        return Orphan(pod, f"no flavor of ClusterQueue {queue.name} exists ({missing}): apply the converted objects")
-    held = [(one, narrow(pod.held_to, one)) for one in known]
+        return f"no flavor of ClusterQueue {queue.name} exists ({missing}): apply the converted objects"
+    held = [(one, narrow(held_to, one)) for one in known]
     labels = {one.name: one.node_labels for one, found in held if not isinstance(found, Conflict)}
     if not labels:
         whys = "; ".join(f"{one.name}: {found.text}" for one, found in held if isinstance(found, Conflict))
-        return Orphan(pod, f"no flavor of ClusterQueue {queue.name} is where it may run ({whys}): {_UNCHARGED}")
-    own = set(pod.held_to.node_selector)
+        return f"no flavor of ClusterQueue {queue.name} is where it may run ({whys}): {_UNCHARGED}"
+    own = set(held_to.node_selector)
     chosen = [name for name in labels if labels[name] and set(labels[name]) <= own]
     if chosen:
-        return max(chosen, key=lambda name: len(labels[name]))
-    landed = households.flavor_of.get(pod.node)
-    return landed if landed in labels else next((name for name in labels if not labels[name]), next(iter(labels)))
+        return queue.name, max(chosen, key=lambda name: len(labels[name]))
+    landed = households.flavor_of.get(node)
+    without = (name for name in labels if not labels[name])
+    return queue.name, landed if landed in labels else next(without, next(iter(labels)))

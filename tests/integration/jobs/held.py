@@ -29,12 +29,16 @@ class HeldJobs:
         labels: Mapping[str, str] | None = None,
         run_for: str = "1h",
         template: Mapping[str, Any] | None = None,
+        annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> Json:
-        """Create a Job that names the queue; `template` is laid over the spec of its pods, `spec` over its own."""
+        """Create a Job that names the queue; `template` is laid over the spec of its pods, `spec` over its own.
+
+        `annotations` are those of its pods.
+        """
         containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]
         inside = {
-            "metadata": {"annotations": {"run-for": run_for}},
+            "metadata": {"annotations": {"run-for": run_for, **(annotations or {})}},
             "spec": {"restartPolicy": "Never", "containers": containers, **(template or {})},
         }
         own = {"parallelism": parallelism, "completions": parallelism, "template": inside, **spec}
