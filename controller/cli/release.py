@@ -1,6 +1,6 @@
-"""`penstock release`: undoes a hold, or with --all opens gates.
+"""`penstock release`: undoes a hold, or with --all opens gates and lets Jobs begin.
 
-For gates it asks, shows how far it is, and counts; what is sent is `runtime.gate_opener`'s business.
+For these it asks, shows how far it is, and counts; what is sent is `runtime.gate_opener`'s business.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from controller.cli.counts import counted
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
 from controller.cli.refusals import told
-from controller.core.gate.opening import GatedPod
+from controller.core.gate.opening import HeldJob, Waiting
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.core.kubernetes.names import is_dns_label
 from controller.core.queueing.operator_actions import Verb
 from controller.kube.errors import KubeError
-from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
+from controller.runtime.gate_opener import GateOpener, Tally, is_protection, waiting, webhook_away
 
 _AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
-_TOLD_PODS = 5
+_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,7 @@ class _Where(Where):
 
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
-@click.option(
-    "--all", "everything", is_flag=True, help="Remove the gate from every pod that has it, without admitting it."
-)
+@click.option("--all", "everything", is_flag=True, help="Remove the gate from every pod, and let every held Job begin.")
 @click.option("-n", "--namespace", metavar="NAME", help="Default: the context's; with --all every namespace.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and release nothing.")
 @click.option("--yes", is_flag=True, help="With --all: do not ask.")
@@ -57,14 +55,15 @@ def release(
     yes: bool,
     where: Where,
 ) -> int:
-    """Release what `penstock hold` holds; with --all, remove the gate from all pods instead.
+    """Release what `penstock hold` holds; with --all, let all pods and Jobs go that wait instead.
 
     TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
     statefulset/NAME.
 
-    With --all, the command removes Penstock's gate from every pod, whatever the quotas say: to uninstall Penstock, or
-    while it cannot run. This is no admission: the pods get no flavor, no nodes and no stamps. Gates of other
-    controllers stay. While the gate is protected, only the break-glass group may do this (--as, --as-group).
+    With --all, the command removes Penstock's gate from every pod, and unsuspends every Job that is held as a whole,
+    whatever the quotas say: to uninstall Penstock, or while it cannot run. This is no admission: pods and Jobs get no
+    flavor, no nodes and no stamps. Gates of other controllers stay. While the gate is protected, only the break-glass
+    group may do this (--as, --as-group).
 
     Exit code: 0 all targets are released, 1 a target could not be released, 130 interrupted.
 
@@ -87,37 +86,54 @@ def release(
 
 def _check(targets: tuple[str, ...], *, everything: bool, yes: bool) -> None:
     if targets and everything:
-        raise click.UsageError("--all takes the gate off every pod, and names none: leave it out to undo a hold")
+        raise click.UsageError("--all frees every pod and Job, and names none: leave it out to undo a hold")
     if targets and yes:
         raise click.UsageError("--yes answers the question of --all; undoing a hold asks nothing")
     if not targets and not everything:
         raise click.UsageError(
-            "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all: every pod that has the gate is then "
+            "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all: every pod and Job that waits is then "
             "let run whatever the quotas say, with -n those of one namespace"
         )
 
 
 def _open_gates(where: _Where, *, dry_run: bool, yes: bool) -> int:
-    pods = asyncio.run(_find(where))
+    found = asyncio.run(_find(where))
     if dry_run:
-        for pod in pods:
-            click.echo(pod.key)
-    if dry_run or not pods:
-        click.echo(
-            f"{counted(len(pods), 'pod')} {where} {'has' if len(pods) == 1 else 'have'} the gate {GATE}.", err=dry_run
-        )
+        for one in found:
+            click.echo(one.key)
+    if dry_run or not found:
+        click.echo(_summary(found, where), err=dry_run)
         return 0
-    if not yes and not _agreed(f"Release {counted(len(pods), 'pod')} {where}, whatever the quotas say?"):
+    if not yes and not _agreed(f"Release {_counted(found)} {where}, whatever the quotas say?"):
         click.echo("None was released.")
         return EXIT_FAULT
-    tally, interrupted = asyncio.run(_open(where, pods))
-    return _told(tally, len(pods), interrupted)
+    tally, interrupted = asyncio.run(_open(where, found))
+    return _told(tally, found, interrupted)
 
 
-async def _find(where: _Where) -> list[GatedPod]:
+def _summary(found: Sequence[Waiting], where: _Where) -> str:
+    jobs = sum(isinstance(one, HeldJob) for one in found)
+    pods = len(found) - jobs
+    held = f", and {counted(jobs, 'Job')} {'is' if jobs == 1 else 'are'} held" if jobs else ""
+    return f"{counted(pods, 'pod')} {where} {'has' if pods == 1 else 'have'} the gate {GATE}{held}."
+
+
+def _counted(found: Sequence[Waiting]) -> str:
+    """Write how many they are: pods, Jobs, or both."""
+    kinds = {isinstance(one, HeldJob) for one in found}
+    return f"{len(found)} pods and Jobs" if len(kinds) > 1 else _part(len(found), found)
+
+
+def _part(number: int, of: Sequence[Waiting]) -> str:
+    """Write so many of them, without a noun where they are pods and Jobs."""
+    kinds = {isinstance(one, HeldJob) for one in of}
+    return str(number) if len(kinds) > 1 else counted(number, "Job" if True in kinds else "pod")
+
+
+async def _find(where: _Where) -> list[Waiting]:
     async with await where.connect() as client:
-        with Console(stderr=True).status("Looking for pods at the gate"):
-            return await gated_pods(client, where.namespace)
+        with Console(stderr=True).status("Looking for what waits"):
+            return await waiting(client, where.namespace)
 
 
 def _agreed(question: str) -> bool:
@@ -129,39 +145,41 @@ def _agreed(question: str) -> bool:
         raise click.UsageError("there is no terminal to ask on: add --yes") from None
 
 
-async def _open(where: _Where, pods: Sequence[GatedPod]) -> tuple[Tally, bool]:
-    """Release the pods; Ctrl-C ends it after the requests that are under way, a second one at once."""
+async def _open(where: _Where, found: Sequence[Waiting]) -> tuple[Tally, bool]:
+    """Release what was found; Ctrl-C ends it after the requests that are under way, a second one at once."""
     # on a terminal alone: elsewhere nobody waits for it
     with Console(stderr=True).status("Releasing") as status:
         async with await where.connect() as client:
-            opener = GateOpener(client, on_progress=lambda tally: status.update(f"{tally.done} of {len(pods)} pods"))
+            every = _counted(found)
+            opener = GateOpener(client, on_progress=lambda tally: status.update(f"{tally.done} of {every}"))
             with gently(opener.stop) as interrupt:
-                return await opener.open(pods), interrupt.came
+                return await opener.open(found), interrupt.came
 
 
-def _told(tally: Tally, expected: int, interrupted: bool) -> int:
+def _told(tally: Tally, found: Sequence[Waiting], interrupted: bool) -> int:
     for line in _refusals(tally):
         click.echo(line, err=True)
-    needless = f"; {counted(tally.needless, 'pod')} had no gate any more" if tally.needless else ""
-    left = f"; {counted(expected - tally.done, 'pod')} not tried" if tally.done < expected else ""
-    refused = f"; {counted(len(tally.refused), 'pod')} could not be" if tally.refused else ""
-    click.echo(f"Released {tally.opened} of {counted(expected, 'pod')}{needless}{refused}{left}.")
-    if interrupted and tally.done < expected:
+    untried = len(found) - tally.done
+    needless = f"; {_part(tally.needless, found)} needed nothing any more" if tally.needless else ""
+    left = f"; {_part(untried, found)} not tried" if untried else ""
+    refused = f"; {_part(len(tally.refused), found)} could not be" if tally.refused else ""
+    click.echo(f"Released {tally.opened} of {_counted(found)}{needless}{refused}{left}.")
+    if interrupted and untried:
         raise KeyboardInterrupt
     return EXIT_FAULT if tally.refused else 0
 
 
 def _refusals(tally: Tally) -> Iterator[str]:
-    """One line a pod for the first few of each reason, then how many more; the pod's name makes no other reason."""
+    """One line each for the first few of each reason, then how many more; a name makes no other reason."""
     alike: dict[str, list[str]] = {}
-    for pod, error in tally.refused:
+    for one, error in tally.refused:
         reason = _reason(error)
-        line = f"Error: {pod.key}: not released: {reason}"
-        alike.setdefault(reason.replace(f'"{pod.name}"', '""'), []).append(line)
+        line = f"Error: {one.key}: not released: {reason}"
+        alike.setdefault(reason.replace(f'"{one.name}"', '""'), []).append(line)
     for lines in alike.values():
-        yield from lines[:_TOLD_PODS]
-        if len(lines) > _TOLD_PODS:
-            yield f"and {len(lines) - _TOLD_PODS} more, for the same reason"
+        yield from lines[:_TOLD]
+        if len(lines) > _TOLD:
+            yield f"and {len(lines) - _TOLD} more, for the same reason"
 
 
 def _reason(error: KubeError) -> str:

@@ -12,6 +12,7 @@ from msgspec.json import Decoder
 from controller.core.forecasts.runtimes import stated
 from controller.core.gate.job_protection import JOB_CONTROLLER
 from controller.core.gate.job_release import written_by_user
+from controller.core.gate.opening import HeldJob
 from controller.core.keys import (
     ADMITTED_JOB,
     CLUSTER_QUEUE,
@@ -128,17 +129,39 @@ class JobDecoder:
         )
 
 
+def decode_held(raw: bytes | Raw) -> HeldJob | None:
+    """Return a Job that is held as a whole and suspended; None for any other. Raise UnreadableObject for no Job."""
+    try:
+        found = _job.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"job: {error}") from error
+    if not (_is_held(found) and found.spec.suspend) or _has_ended(found):
+        return None
+    meta = found.metadata
+    return HeldJob(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        resource_version=meta.resource_version,
+    )
+
+
 def _state_of(found: wire.JobObject, *, is_stamped: bool) -> dict[str, Any]:
     """Return what says where the Job stands, as fields of a Pod."""
-    conditions, is_suspended = found.status.conditions or (), bool(found.spec.suspend)
+    is_suspended = bool(found.spec.suspend)
     return {
         "gates": (GATE,) if is_suspended and not is_stamped else (),
-        "is_finished": any(one.type in _ENDED and one.status == "True" for one in conditions),
+        "is_finished": _has_ended(found),
         "is_terminating": found.metadata.deletion_timestamp is not None,
         "is_stopping": is_suspended and is_stamped,
-        "said": condition_of(conditions),
+        "said": condition_of(found.status.conditions or ()),
         "written": "" if is_stamped else written_by_user(orjson.loads(bytes(found.spec.template))),
     }
+
+
+def _has_ended(found: wire.JobObject) -> bool:
+    return any(one.type in _ENDED and one.status == "True" for one in found.status.conditions or ())
 
 
 def _has_stopped(status: wire.JobStatus) -> bool:

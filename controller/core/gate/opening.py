@@ -1,6 +1,6 @@
-"""The patch that takes our gate off a pod and does nothing else: for people who free pods, as when Penstock goes.
+"""Patches that let a pod or a Job go and do nothing else: for people who free them, as when Penstock goes.
 
-The controller releases by `gate.release_patch`, which narrows and stamps as well.
+The controller releases by `gate.release_patch` and `gate.job_release`, which narrow and stamp as well.
 """
 
 from __future__ import annotations
@@ -28,11 +28,34 @@ class GatedPod:
         return f"{self.namespace}/{self.name}"
 
 
-def opening_patch(pod: GatedPod) -> Operations:
-    """Build the operations that remove our gate; refused (422) when the pod is another one or was edited meanwhile."""
-    path = f"/spec/schedulingGates/{pod.index}"
-    return [
-        *sameness_tests(pod.uid, pod.generation, pod.resource_version),
-        {"op": "test", "path": f"{path}/name", "value": GATE},
-        {"op": "remove", "path": path},
-    ]
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class HeldJob:
+    """A Job that is held as a whole: it names a queue itself, and is suspended."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: str
+
+    @property
+    def key(self) -> str:
+        """Namespace and name, for people, who do not take it for a pod."""
+        return f"Job {self.namespace}/{self.name}"
+
+
+Waiting = GatedPod | HeldJob
+"""What people free."""
+
+
+def opening_patch(one: Waiting) -> Operations:
+    """Build the operations that remove our gate from a pod, or let a Job begin.
+
+    They are refused (422) when the pod or Job is another one or was edited meanwhile.
+    """
+    same = sameness_tests(one.uid, one.generation, one.resource_version)
+    if isinstance(one, HeldJob):
+        path = "/spec/suspend"
+        return [*same, {"op": "test", "path": path, "value": True}, {"op": "add", "path": path, "value": False}]
+    path = f"/spec/schedulingGates/{one.index}"
+    return [*same, {"op": "test", "path": f"{path}/name", "value": GATE}, {"op": "remove", "path": path}]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.keys import FLAVOR, GATE
+from controller.core.keys import FLAVOR, GATE, QUEUE_NAME
+from controller.kube.client import Client
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.job_field import a_job
 from tests.integration.protection.people import ALL_OF, AS_BREAK_GLASS
 from tests.support.command import penstock
+from tests.support.eventually import eventually
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -47,6 +50,25 @@ async def test_break_glass_takes_our_gate_off_and_nothing_else(queue: Team, prot
     assert FLAVOR not in after["one"]["metadata"]["labels"]
     again = await penstock(protected.sandbox, *ALL_OF, queue.namespace)
     assert again.output == f"0 pods in namespace {queue.namespace} have the gate {GATE}.\n"
+
+
+async def test_break_glass_lets_a_held_job_begin(team: Team, protected: Protected, client: Client) -> None:
+    await team.ready(stopPolicy="Hold")
+    path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs"
+    await client.post(path, a_job("held", {"labels": {QUEUE_NAME: "main"}}, {}, {}))
+    refused = await penstock(protected.sandbox, *ALL_OF, team.namespace)
+    assert (refused.code, refused.output) == (1, "Released 0 of 1 Job; 1 Job could not be.\n")
+    assert "only Penstock and the break-glass group may open the gate" in refused.errors
+    done = await penstock(protected.sandbox, *ALL_OF, team.namespace, *AS_BREAK_GLASS)
+    assert (done.code, done.output, done.errors) == (0, "Released 1 of 1 Job.\n", "")
+
+    async def begins() -> bool:
+        pods = list((await team.all()).values())
+        assert len(pods) == 2
+        assert not [pod for pod in pods if is_gated(pod)]
+        return True
+
+    await eventually(begins, message="the Job creates no pods")
 
 
 async def test_a_dry_run_lists_the_pods_of_the_namespace(queue: Team, protected: Protected) -> None:

@@ -17,6 +17,7 @@ from controller.kube.client import Client
 from controller.kube.errors import ApiError, NotFound
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate, Installation, installed
+from tests.integration.protection.job_field import a_job
 from tests.support import renderer
 from tests.support.documented import ROOT, Shell, commands
 from tests.support.eventually import eventually
@@ -78,10 +79,26 @@ class Owner:
         path = f"/apis/apps/v1/namespaces/{self.team.namespace}/replicasets"
         await self.team.client.post(path, {"metadata": {"name": "owned"}, "spec": spec})
 
+    async def hold(self) -> None:
+        """Create a Job that is held as a whole."""
+        await self.team.client.post(self._jobs, a_job("held", {"labels": {QUEUE_NAME: "main"}}, {}, {}))
+
+    async def pods(self) -> list[Json]:
+        """The pods of the ReplicaSet."""
+        return [pod for name, pod in (await self.team.all()).items() if name.startswith("owned")]
+
+    async def is_held(self) -> bool:
+        """Whether the Job is still suspended."""
+        return bool(orjson.loads(await self.team.client.get(f"{self._jobs}/held"))["spec"]["suspend"])
+
+    @property
+    def _jobs(self) -> str:
+        return f"/apis/batch/v1/namespaces/{self.team.namespace}/jobs"
+
     async def churn(self) -> None:
         """Delete the oldest pod again and again; the ReplicaSet makes a new one."""
         while True:
-            pods = sorted((await self.team.all()).values(), key=lambda pod: pod["metadata"]["creationTimestamp"])
+            pods = sorted(await self.pods(), key=lambda pod: pod["metadata"]["creationTimestamp"])
             if len(pods) >= PODS:
                 await self._delete(pods[0]["metadata"]["name"])
             await asyncio.sleep(CHURN_SECONDS)
@@ -98,7 +115,7 @@ class Owner:
         await eventually(none_left, seconds=90, message="the owner does not create pods")
 
     async def _uids(self) -> list[str]:
-        return [pod["metadata"]["uid"] for pod in (await self.team.all()).values()]
+        return [pod["metadata"]["uid"] for pod in await self.pods()]
 
     async def _delete(self, name: str) -> None:
         try:
@@ -157,32 +174,35 @@ async def test_uninstalling_in_order_frees_pods_and_leaves_nothing(
             try:
                 await team.ready(stopPolicy="Hold")
                 await owner.own()
-                await eventually(partial(waiting, team), message="the owner's pods do not wait at the gate")
+                await owner.hold()
+                await eventually(partial(waiting, owner), message="the owner's pods do not wait at the gate")
                 shell = Shell(bare, client, objects, on_programs_gone=stopping(programs))
                 async with owner.at_work():
                     for section, command in commands("uninstall.md", leaving_out=f"with {other}"):
                         await shell.run(command)
-                        await seen_after(section, command, team)
+                        await seen_after(section, command, owner)
                     await owner.replaced()
                     assert not [name for name, pod in (await team.all()).items() if is_gated(pod)]
-                await eventually(partial(running, team), seconds=60, message="freed pods do not reach nodes")
+                await eventually(partial(running, owner), seconds=60, message="freed pods do not reach nodes")
                 assert [found for path in LEFT if (found := await named_ours(client, path))] == []
             finally:
                 await team.close()
 
 
-async def waiting(team: Team) -> bool:
-    pods = list((await team.all()).values())
+async def waiting(owner: Owner) -> bool:
+    pods = await owner.pods()
     return len(pods) == PODS and all(is_gated(pod) for pod in pods)
 
 
-async def running(team: Team) -> bool:
-    pods = list((await team.all()).values())
+async def running(owner: Owner) -> bool:
+    pods = await owner.pods()
     return len(pods) == PODS and all(pod["spec"].get("nodeName") for pod in pods)
 
 
-async def seen_after(section: str, command: str, team: Team) -> None:
+async def seen_after(section: str, command: str, owner: Owner) -> None:
     """What each step is there for."""
+    team = owner.team
+    assert await owner.is_held() == (section[0] < "3")
     step = (section[0], command.split()[0])
     if step == ("1", "sleep"):
         # what protects holds on alone: an ungated pod of a queue does not get by

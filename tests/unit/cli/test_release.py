@@ -18,13 +18,16 @@ import yaml
 from controller.cli import release
 from controller.cli.acting import Where
 from controller.cli.main import run
-from controller.core.gate.opening import GatedPod
+from controller.core.gate.opening import HeldJob, Waiting
 from controller.core.keys import GATE
 from controller.kube.connection import ActingAs
 from controller.kube.errors import Forbidden, KubeError
 from controller.runtime.gate_opener import Tally
 from tests.support.fake_client import FakeClient
 from tests.support.gated_pods import PROTECTED, Slow, a_pod, gated, webhook_failed
+
+TRAIN = HeldJob(namespace="team-a", name="train", uid="train", generation=1, resource_version="5")
+HELD = Forbidden(403, "Forbidden", 'jobs "train" is forbidden: … denied request: job-is-held: spec.suspend: …')
 
 
 def test_everybody_else_has_a_header_of_each_group() -> None:
@@ -39,7 +42,7 @@ class Cluster:
     """What the command finds, and what becomes of it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.pods = [gated(a_pod("one")), gated(a_pod("two"))]
+        self.pods: list[Waiting] = [gated(a_pod("one")), gated(a_pod("two"))]
         self.tally = Tally(opened=2)
         self.interrupted = False
         self.asked = 0
@@ -54,22 +57,22 @@ class Cluster:
     def stop(self) -> None:
         raise AssertionError("nobody interrupts it")
 
-    async def open(self, pods: list[GatedPod]) -> Tally:
+    async def open(self, pods: list[Waiting]) -> Tally:
         self.asked += 1
         return self.tally
 
 
-def reach(monkeypatch: pytest.MonkeyPatch, client: FakeClient, pods: Callable[[], list[GatedPod]]) -> None:
+def reach(monkeypatch: pytest.MonkeyPatch, client: FakeClient, pods: Callable[[], list[Waiting]]) -> None:
     """Let the command find these pods in the cluster of this client."""
 
     async def connected(where: object) -> FakeClient:
         return client
 
-    async def found(*_: object) -> list[GatedPod]:
+    async def found(*_: object) -> list[Waiting]:
         return pods()
 
     monkeypatch.setattr(Where, "connect", connected)
-    monkeypatch.setattr(release, "gated_pods", found)
+    monkeypatch.setattr(release, "waiting", found)
 
 
 @pytest.fixture
@@ -205,6 +208,22 @@ def test_no_webhook_of_ours_is_asked_of_break_glass_changes() -> None:
     assert [name for name, conditions in asked.items() if "is-not-break-glass" not in conditions] == []
 
 
+def test_jobs_that_are_held_are_counted_with_the_pods(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster.pods.append(TRAIN)
+    assert run(["release", "--all", "--dry-run"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "team-a/one\nteam-a/two\nJob team-a/train\n"
+    assert shown.err == f"2 pods in the cluster have the gate {GATE}, and 1 Job is held.\n"
+    cluster.tally = Tally(opened=2, refused=[(TRAIN, HELD)])
+    assert run(["release", "--all", "--yes"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "Released 2 of 3 pods and Jobs; 1 could not be.\n"
+    assert shown.err.startswith("Error: Job team-a/train: not released: only Penstock and the break-glass group may")
+    cluster.pods, cluster.tally = [TRAIN], Tally(opened=1)
+    assert run(["release", "--all", "--yes"]) == 0
+    assert capsys.readouterr().out == "Released 1 of 1 Job.\n"
+
+
 def test_an_interrupted_run_says_what_is_left(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     cluster.tally, cluster.interrupted = Tally(opened=1), True
     assert run(["release", "--all", "--yes"]) == 130
@@ -214,7 +233,7 @@ def test_an_interrupted_run_says_what_is_left(cluster: Cluster, capsys: pytest.C
 def test_ctrl_c_finishes_what_is_under_way_and_counts_exactly(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pods = [gated(a_pod(f"pod-{number}")) for number in range(500)]
+    pods: list[Waiting] = [gated(a_pod(f"pod-{number}")) for number in range(500)]
 
     def interrupt() -> bytes:
         os.kill(os.getpid(), signal.SIGINT)

@@ -8,9 +8,10 @@ import time
 import orjson
 import pytest
 
-from controller.core.gate.opening import opening_patch
-from controller.core.keys import GATE
+from controller.core.gate.opening import HeldJob, opening_patch
+from controller.core.keys import GATE, QUEUE_NAME
 from controller.kube.decode import decode_gated
+from controller.kube.decode_jobs import decode_held
 from controller.kube.errors import (
     Conflict,
     Forbidden,
@@ -22,9 +23,10 @@ from controller.kube.errors import (
     UnreadableObject,
 )
 from controller.runtime import gate_opener
-from controller.runtime.gate_opener import GateOpener, Tally, gated_pods
+from controller.runtime.gate_opener import GateOpener, Tally, waiting
 from tests.support.fake_client import FakeClient
 from tests.support.gated_pods import PROTECTED, Json, Slow, a_pod, gated, webhook_failed
+from tests.support.job_documents import a_job_document
 from tests.support.json_patch import PatchFailed, patched
 
 EDITED = Invalid(422, "Invalid", "the server rejected our request due to an error in our request")
@@ -72,11 +74,42 @@ def test_bytes_that_are_no_pod_are_said_so() -> None:
         decode_gated(b'{"metadata": 3}')
 
 
-async def test_only_pods_with_our_gate_are_found_by_name() -> None:
-    items = [a_pod("two"), a_pod("none", []), a_pod("theirs", ["a.com/x"]), a_pod("one")]
-    fake = FakeClient().will("GET", orjson.dumps({"metadata": {}, "items": items}))
-    assert [pod.name for pod in await gated_pods(fake.as_client, "team-a")] == ["one", "two"]
+def a_job(name: str = "train", *, suspend: bool = True, status: Json | None = None, **labels: str) -> Json:
+    metadata = {"namespace": "team-a", "labels": {QUEUE_NAME: "main", **labels}}
+    return a_job_document(name, spec={"suspend": suspend}, metadata=metadata, status=status)
+
+
+def held(document: Json) -> HeldJob:
+    job = decode_held(orjson.dumps(document))
+    assert job is not None
+    return job
+
+
+async def test_what_waits_is_found_by_name() -> None:
+    pods = [a_pod("two"), a_pod("none", []), a_pod("theirs", ["a.com/x"]), a_pod("one")]
+    ended = a_job("ended", status={"conditions": [{"type": "Failed", "status": "True"}]})
+    jobs = [a_job("train"), a_job("runs", suspend=False), ended, a_job("eval")]
+    fake = FakeClient().will("GET", *(orjson.dumps({"metadata": {}, "items": items}) for items in (pods, jobs)))
+    found = await waiting(fake.as_client, "team-a")
+    assert [one.key for one in found] == ["team-a/one", "team-a/two", "Job team-a/eval", "Job team-a/train"]
     assert fake.calls[0].path == "/api/v1/namespaces/team-a/pods"
+    assert fake.calls[1].path == "/apis/batch/v1/namespaces/team-a/jobs"
+
+
+def test_a_held_job_begins_and_nothing_else_changes() -> None:
+    before = a_job()
+    after = patched(before, opening_patch(held(before)))
+    assert after == a_job(suspend=False)
+    with pytest.raises(PatchFailed):
+        patched(after, opening_patch(held(before)))
+
+
+async def test_a_job_that_began_meanwhile_needs_nothing() -> None:
+    fake = FakeClient().will("PATCH", EDITED).will("GET", orjson.dumps(a_job(suspend=False)))
+    opener = GateOpener(fake.as_client, on_progress=lambda _: None)
+    tally = await opener.open([held(a_job())])
+    assert (tally.needless, tally.refused) == (1, [])
+    assert {call.path for call in fake.calls} == {"/apis/batch/v1/namespaces/team-a/jobs/train"}
 
 
 async def test_an_edited_pod_is_read_again_for_its_gates_place() -> None:
