@@ -9,25 +9,30 @@ import pytest
 from controller.core.keys import (
     ACCEPTED,
     ADMITTED_JOB,
+    BREAK_GLASS,
     CLUSTER_QUEUE,
     DEFAULT_QUEUE,
     KUEUE_LABELS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
+    PRIORITY_CLASS,
     QUEUE_NAME,
     REQUIRED_TOPOLOGY,
     USER,
 )
-from controller.kube.client import STRATEGIC_PATCH
+from controller.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from tests.integration.jobs.held import HeldJobs, is_stamped
 from tests.integration.protection.people import AS_BREAK_GLASS
 from tests.support.clusters import Cluster
 from tests.support.command import Done, penstock
 from tests.support.eventually import eventually
+from tests.support.impersonation import Identity, Reply, impersonation
 from tests.support.team import TEAM_LABEL, Json, Team, is_gated
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 BY_KUEUE = {KUEUE_QUEUE: "main"}
+KUEUE = Identity("system:serviceaccount:kueue-system:kueue-controller-manager", ("system:masters",))
+BREAKING_GLASS = Identity("jane", ("system:masters", "system:authenticated", BREAK_GLASS))
 
 
 class Kueue:
@@ -59,6 +64,18 @@ class Kueue:
             return QUEUE_NAME in tried["metadata"]["labels"]
 
         await eventually(counts, message="Kueue's labels are not accepted")
+
+    async def takes_back(self) -> None:
+        """Let Kueue's labels count here no more."""
+        body = {"metadata": {"labels": {KUEUE_LABELS: None}}}
+        path = f"/api/v1/namespaces/{self._team.namespace}"
+        await self._team.client.patch(path, body, content_type=MERGE_PATCH)
+
+        async def counts_no_more() -> bool:
+            tried = await self._team.pod("tried", queue=None, labels=BY_KUEUE, params={"dryRun": "All"})
+            return QUEUE_NAME not in tried["metadata"]["labels"]
+
+        await eventually(counts_no_more, message="Kueue's labels are still accepted")
 
     async def is_imported(self, *arguments: str) -> Done:
         where = ("import", "kueue-pods", "-n", self._team.namespace)
@@ -162,3 +179,43 @@ async def test_where_new_pods_are_gated_no_job_is_charged(team: Team, jobs: Held
     assert later["metadata"]["labels"][QUEUE_NAME] == "main"
     await team.until_bound(later["metadata"]["name"])
     await used(team, "2")
+
+
+async def test_a_namespace_moves_over_and_back(team: Team, jobs: HeldJobs, kueue: Kueue, cluster: Cluster) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    await kueue.waits("one")
+    await kueue.waits("two")
+    async with impersonation(cluster.sandbox) as apiserver:
+
+        async def begun_by_kueue(name: str) -> Reply:
+            body = {"spec": {"suspend": False, "template": {"spec": {"nodeSelector": {"shape": "spot"}}}}}
+            return await apiserver.send(KUEUE, "PATCH", f"{jobs.path}/{name}", body, content_type=MERGE_PATCH)
+
+        # as long as the namespace is Kueue's, we have no part in what it does
+        assert (await begun_by_kueue("one")).code == 200
+        await jobs.until_runs("one", 2)
+        assert CLUSTER_QUEUE not in (await jobs.get("one"))["metadata"]["labels"]
+
+        await kueue.hands_over()
+        assert (await kueue.is_imported()).code == 0
+        await jobs.until_waiting("two", "QuotaExceeded")
+        refused = await begun_by_kueue("two")
+        assert (refused.code, "job-is-held: spec.suspend" in refused.body["message"]) == (403, True)
+
+        await team.change("localqueues", "main", {"stopPolicy": "HoldAndDrain"})
+        for name in ("one", "two"):
+            await jobs.until_waiting(name, "QueueStopped")
+            assert not is_stamped(await jobs.get(name))
+            labels = {"metadata": {"labels": {QUEUE_NAME: None, PRIORITY_CLASS: None}}}
+            path = f"{jobs.path}/{name}"
+            given = await apiserver.send(BREAKING_GLASS, "PATCH", path, labels, content_type=MERGE_PATCH)
+            assert given.code == 200, given.body
+        await kueue.takes_back()
+
+        for name in ("one", "two"):
+            begun = await begun_by_kueue(name)
+            assert begun.code == 200, begun.body
+            pods = await jobs.until_runs(name, 2)
+            assert not [pod for pod in pods if QUEUE_NAME in pod["metadata"]["labels"]]
+    new = await jobs.make("new", labels=BY_KUEUE, suspend=False)
+    assert (new["spec"]["suspend"], QUEUE_NAME in new["metadata"]["labels"]) == (False, False)

@@ -8,8 +8,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from controller.api.nodes import LabelSelector
 from controller.cli.main import root
 from controller.core.keys import ACCEPTED, ADMITTED_JOB, FLAVOR, KUEUE_LABELS, POD_GROUP, PRIORITY_CLASS, QUEUE_NAME
+from controller.objects.queues import to_selector
 from tests.integration.moving.moved import TEAM, Json, Moved
 from tests.support.documents import examples
 from tests.support.eventually import eventually
@@ -24,7 +26,7 @@ SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
 def test_no_example_of_the_page_is_left_out() -> None:
     counts = {title: len(blocks) for title, blocks in PAGE.items()}
     assert counts == {
-        "Kueue": 3,
+        "Kueue": 4,
         "kupid": 2,
         "PodNodeSelector": 5,
         "PodTolerationRestriction": 3,
@@ -57,7 +59,7 @@ async def grant(moved: Moved, policy: str) -> None:
 
 
 async def test_manifests_of_kueue_run_unchanged(moved: Moved) -> None:
-    theirs, ours, (job, deployment, *pods) = PAGE["Kueue"]
+    theirs, ours, (job, deployment, *pods), _ = PAGE["Kueue"]
     assert converted("kueue", theirs) == ours
     await moved.namespace({"team": "a", KUEUE_LABELS: ACCEPTED})
     await moved.apply(ours)
@@ -83,6 +85,18 @@ async def test_manifests_of_kueue_run_unchanged(moved: Moved) -> None:
     found = await eventually(all_run, seconds=60, message="what was written for Kueue does not run")
     uid = held["metadata"]["uid"]
     assert sum(one["metadata"]["annotations"].get(ADMITTED_JOB) == uid for one in found) == 3
+
+
+def test_kueue_leaves_alone_the_namespaces_that_moved() -> None:
+    (configuration,) = PAGE["Kueue"][3]
+    written = LabelSelector.model_validate(configuration["managedJobsNamespaceSelector"], by_alias=True, by_name=False)
+    managed = to_selector(written)
+    assert managed is not None
+    name = {"kubernetes.io/metadata.name": TEAM}
+    assert managed.matches(name)
+    assert managed.matches({**name, KUEUE_LABELS: "no"})
+    assert not managed.matches({**name, KUEUE_LABELS: ACCEPTED})
+    assert not managed.matches({"kubernetes.io/metadata.name": "kube-system"})
 
 
 async def test_a_policy_of_kupid_adds_the_same(moved: Moved) -> None:
