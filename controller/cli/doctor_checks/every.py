@@ -13,6 +13,7 @@ from controller.cli.doctor_checks.default_queues import DEFAULT_QUEUES
 from controller.cli.doctor_checks.findings import Check, Finding, NotToBeSeen, warning
 from controller.cli.doctor_checks.gate import GATE_KEPT
 from controller.cli.doctor_checks.history import HISTORY
+from controller.cli.doctor_checks.kueue import KUEUE
 from controller.cli.doctor_checks.leader import LEADER
 from controller.cli.doctor_checks.objects import OBJECTS
 from controller.cli.doctor_checks.pods import PODS
@@ -33,6 +34,7 @@ CHECKS: Final = (
     WEBHOOK,
     PODS,
     DEFAULT_QUEUES,
+    KUEUE,
     OBJECTS,
     HISTORY,
 )

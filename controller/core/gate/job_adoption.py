@@ -118,19 +118,19 @@ def adopt_jobs(
     for one in pods:
         if isinstance(one, Adoption) and one.pod.job:
             flavors.setdefault(one.pod.job, Counter())[one.cluster_queue, one.flavor] += 1
-    named = ((job, job.labels.get(KUEUE_QUEUE)) for job in jobs)
-    return [
-        _one(job, queue, flavors.get(job.uid, Counter()), households)
-        for job, queue in named
-        if queue and _is_whole(job, gates_all=gates_all)
-    ]
+    named = ((job, queue_of_whole(job, gates_all=gates_all)) for job in jobs)
+    return [_one(job, queue, flavors.get(job.uid, Counter()), households) for job, queue in named if queue]
 
 
-def _is_whole(job: KueueJob, *, gates_all: bool) -> bool:
-    """Whether it is held, or charged, as a whole from now on: not if it is already, or its pods are by themselves."""
+def queue_of_whole(job: KueueJob, *, gates_all: bool) -> str | None:
+    """Return the LocalQueue by which Kueue knows a Job that is to be held, or charged, as a whole here.
+
+    None for one that is already, that is not Kueue's, or whose pods are by themselves.
+    """
     if QUEUE_NAME in job.labels or job.is_finished or job.is_of_another:
-        return False
-    return job.is_suspended or not (gates_all or job.has_gated_pods)
+        return None
+    is_whole = job.is_suspended or not (gates_all or job.has_gated_pods)
+    return (job.labels.get(KUEUE_QUEUE) or None) if is_whole else None
 
 
 def _one(

@@ -154,12 +154,17 @@ async def test_an_adopted_job_that_is_suspended_waits_here(team: Team, jobs: Hel
     assert is_stamped(await jobs.get("old"))
 
 
-async def test_a_job_that_waited_in_kueue_waits_here(team: Team, jobs: HeldJobs, kueue: Kueue) -> None:
+async def test_a_job_that_waited_in_kueue_waits_here(
+    team: Team, jobs: HeldJobs, kueue: Kueue, cluster: Cluster
+) -> None:
     await team.ready({"spot": {"cpu": 2}}, stopPolicy="Hold")
     await kueue.waits("old", notes={KUEUE_REQUIRED_TOPOLOGY: "shape"})
     await kueue.hands_over()
+    nobodys = f"Jobs of Kueue in namespace {team.namespace} (old)"
+    assert nobodys in (await penstock(cluster.sandbox, "doctor")).output
     done = await kueue.is_imported()
     assert (done.code, done.output) == (0, "Adopted 1 waiting Job.\n"), done
+    assert nobodys not in (await penstock(cluster.sandbox, "doctor")).output
     await jobs.until_waiting("old", "QueueStopped")
     notes = (await jobs.get("old"))["spec"]["template"]["metadata"]["annotations"]
     assert (notes[REQUIRED_TOPOLOGY], notes[USER]) == ("shape", "jane")
