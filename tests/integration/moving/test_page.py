@@ -12,6 +12,7 @@ from controller.api.nodes import LabelSelector
 from controller.cli.main import root
 from controller.core.keys import ACCEPTED, ADMITTED_JOB, FLAVOR, KUEUE_LABELS, POD_GROUP, PRIORITY_CLASS, QUEUE_NAME
 from controller.objects.queues import to_selector
+from controller.objects.quota_resources import parsed
 from tests.integration.moving.moved import TEAM, Json, Moved
 from tests.support.documents import examples
 from tests.support.eventually import eventually
@@ -26,7 +27,7 @@ SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
 def test_no_example_of_the_page_is_left_out() -> None:
     counts = {title: len(blocks) for title, blocks in PAGE.items()}
     assert counts == {
-        "Kueue": 4,
+        "Kueue": 6,
         "kupid": 2,
         "PodNodeSelector": 5,
         "PodTolerationRestriction": 3,
@@ -37,7 +38,9 @@ def test_no_example_of_the_page_is_left_out() -> None:
 
 def converted(project: str, documents: list[Json]) -> list[Json]:
     """What our command makes of another project's objects."""
-    done = CliRunner().invoke(root, ["import", project, "-f", "-"], input=yaml.safe_dump_all(documents))
+    done = CliRunner().invoke(
+        root, ["import", project, "-f", "-"], input=yaml.safe_dump_all(documents, sort_keys=False)
+    )
     assert done.exit_code == 0, done.output
     return list(yaml.safe_load_all(done.stdout))
 
@@ -59,7 +62,7 @@ async def grant(moved: Moved, policy: str) -> None:
 
 
 async def test_manifests_of_kueue_run_unchanged(moved: Moved) -> None:
-    theirs, ours, (job, deployment, *pods), _ = PAGE["Kueue"]
+    theirs, ours, _, _, (job, deployment, *pods), _ = PAGE["Kueue"]
     assert converted("kueue", theirs) == ours
     await moved.namespace({"team": "a", KUEUE_LABELS: ACCEPTED})
     await moved.apply(ours)
@@ -87,8 +90,16 @@ async def test_manifests_of_kueue_run_unchanged(moved: Moved) -> None:
     assert sum(one["metadata"]["annotations"].get(ADMITTED_JOB) == uid for one in found) == 3
 
 
+def test_resources_of_the_configuration_become_a_file() -> None:
+    _, _, theirs, ours, *_ = PAGE["Kueue"]
+    assert converted("kueue", theirs) == ours
+    told = parsed(yaml.safe_load(ours[0]["data"]["resources.yaml"]), "the page").meaning
+    assert told.needs_no_quota("networking.example.com/port")
+    assert not told.needs_no_quota("cpu")
+
+
 def test_kueue_leaves_alone_the_namespaces_that_moved() -> None:
-    (configuration,) = PAGE["Kueue"][3]
+    (configuration,) = PAGE["Kueue"][5]
     written = LabelSelector.model_validate(configuration["managedJobsNamespaceSelector"], by_alias=True, by_name=False)
     managed = to_selector(written)
     assert managed is not None
