@@ -22,6 +22,7 @@ from controller.core.keys import (
 )
 from controller.kube.client import MERGE_PATCH, STRATEGIC_PATCH
 from tests.integration.jobs.held import HeldJobs, is_stamped
+from tests.integration.jobs.test_preemption import high
 from tests.integration.protection.people import AS_BREAK_GLASS
 from tests.support.clusters import Cluster
 from tests.support.command import Done, penstock
@@ -224,3 +225,20 @@ async def test_a_namespace_moves_over_and_back(team: Team, jobs: HeldJobs, kueue
             assert not [pod for pod in pods if QUEUE_NAME in pod["metadata"]["labels"]]
     new = await jobs.make("new", labels=BY_KUEUE, suspend=False)
     assert (new["spec"]["suspend"], QUEUE_NAME in new["metadata"]["labels"]) == (False, False)
+
+
+async def test_an_adopted_job_is_preempted_as_a_whole(team: Team, jobs: HeldJobs, kueue: Kueue) -> None:
+    await team.ready({"spot": {"cpu": 2}}, preemption={"withinClusterQueue": "LowerPriority"})
+    pods = await kueue.runs("old")
+    await kueue.hands_over()
+    assert (await kueue.is_imported()).code == 0
+    await replaced(team, jobs, "old", pods)
+    await jobs.make("urgent", labels=await high(team))
+    # of what is not stamped nobody knows that it may go
+    text = await jobs.until_waiting("urgent", "QuotaExceeded")
+    assert "preemption would not make room for it now" in text
+    assert (await kueue.is_imported()).code == 0
+    await jobs.until_runs("urgent", 2)
+    await jobs.until_waiting("old", "QuotaExceeded")
+    # the pod that was deleted above, and none for the preemption
+    assert (await jobs.get("old"))["status"]["failed"] == 1
