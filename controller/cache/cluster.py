@@ -76,7 +76,7 @@ class ClusterCache:
         self.usage, self.policies, self.doubts = Usage(), PolicyBook(), Doubts()
         learns = self.gangs.lost.returned, waiting.unschedulable.learn, waiting.changed
         self.evictions = Evictions(self.clocks.evictions, *learns)
-        self.admitted_jobs, self.workload_kinds = AdmittedJobs(), WorkloadKindBook()
+        self.admitted_jobs, self.workload_kinds = AdmittedJobs(self.pods, self._assumed), WorkloadKindBook()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._index: NodeIndex | None = None
@@ -271,7 +271,6 @@ class ClusterCache:
         self.policies.move(pod.policies, ())
         self.resources.forget(uid)
         self._assumed.pop(uid, None)
-        self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._refresh(uid)
         self._on_change()
@@ -288,12 +287,13 @@ class ClusterCache:
         moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
         self._waiting.observe_charge(uid, pod, former, charge, has_moved=moved)
-        if (job := self.admitted_jobs.observe(uid, pod)) in self.pods:
-            moved |= self._refresh(job)
+        if (other := self.admitted_jobs.observe(uid, pod)) is not None:
+            moved |= self._refresh(other)
         is_metered = self.budgets.note(uid, pod, charge)
-        if pod is not None and pod.phase is not Phase.QUEUED:
+        if pod is None or pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
-            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
+            is_overdue = uid in self.clocks.reservations.overdue
+            if pod is not None and self.reasons.is_outdated(pod, is_overdue=is_overdue):
                 self.reasons.released[uid] = None
         return moved or is_metered or self.clocks.preemptible.has_changed
 

@@ -86,6 +86,9 @@ KUEUE_SLICE_TOPOLOGY: Final = "kueue.x-k8s.io/podset-slice-required-topology"
 KUEUE_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
 """Pod annotations of Kueue, written by the user; templates bring them."""
 
+KUEUE_MIN_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
+"""Job annotation of Kueue, written by the user."""
+
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"
@@ -104,6 +107,16 @@ the Job of this uid: these were admitted with their Job, and get no gate.
 
 ORIGINAL_TEMPLATE: Final = "penstock.dev/original-template"
 """Annotation of an admitted Job: what its user wrote in the parts of the template that the release changed, as JSON."""
+
+WANTED_PARALLELISM: Final = "penstock.dev/wanted-parallelism"
+"""Annotation of an admitted Job: the `spec.parallelism` that its user wants, where that is more than is admitted.
+
+Written where the parallelism of an admitted Job is raised, which is decided on like a new workload, and by the release
+of a Job with fewer pods than it wants. Users may write and remove it themselves.
+"""
+
+MIN_PARALLELISM: Final = "penstock.dev/min-parallelism"
+"""Annotation of Jobs, written by the user: with how many pods the Job may be admitted where not all of them fit."""
 
 RELEASE_ATTEMPT: Final = "penstock.dev/release-attempt"
 """Annotation of pods and Jobs: a number that each release patch tests. The next one revokes all patches sent before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from controller.core.forecasts.runtimes import stated
-from controller.core.gate.job_protection import JOB_CONTROLLER
+from controller.core.gate.job_growth import read_count
+from controller.core.gate.job_protection import JOB_CONTROLLER, MOST_PODS
 from controller.core.gate.job_release import written_by_user
 from controller.core.gate.opening import HeldJob
 from controller.core.keys import (
@@ -19,9 +21,11 @@ from controller.core.keys import (
     EXPECTED_RUNTIME,
     GANG,
     GATE,
+    MIN_PARALLELISM,
     PRIORITY_CLASS,
     QUEUE_NAME,
     USER,
+    WANTED_PARALLELISM,
 )
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.queueing.scheduler_preemption import preempting_class
@@ -39,8 +43,6 @@ _job = Decoder(wire.JobObject)
 _template = Decoder(wire.PodTemplate)
 _ENDED: Final = ("Complete", "Failed")
 _AS_GANG: Final = {GANG: "true"}
-MOST_PODS: Final = 99_999
-"""A Job that is held as a whole keeps at most so many pods alive: room is looked for pod by pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +96,15 @@ class JobDecoder:
         Kubernetes copies the labels of a template to a Job that has none of its own.
         """
         meta, template = found.metadata, _template.decode(found.spec.template)
-        labels, notes = meta.labels or {}, meta.annotations or {}
-        inside = template.metadata.annotations or {}
+        labels, notes, inside = meta.labels or {}, meta.annotations or {}, template.metadata.annotations or {}
         # the template of one that was adopted while it ran has no stamps
         is_stamped = ADMITTED_JOB in inside or CLUSTER_QUEUE in labels
         if not found.spec.suspend and not is_stamped and QUEUE_NAME in (template.metadata.labels or {}):
             return None
         shape, outline, _, hold = self._pods.of_template(template, job.namespace)
         group, unclear = _together(job, template)
+        is_indexed = found.spec.completion_mode == "Indexed"
+        size, unfit = _size_of(job, notes, is_running=is_stamped and not found.spec.suspend, is_indexed=is_indexed)
         return Pod(
             uid=job.uid,
             namespace=job.namespace,
@@ -116,7 +119,7 @@ class JobDecoder:
             created=job.created,
             **stamps(labels, notes),
             **_state_of(found, is_stamped=is_stamped),
-            hold=hold or unclear or _uncountable(job),
+            hold=hold or unclear or _uncountable(job) or unfit,
             outline=replace(outline, template_annotations=template.metadata.annotations is not None),
             has_annotations=meta.annotations is not None,
             owner=Owner("batch/v1", "Job", job.name, job.uid),
@@ -125,7 +128,7 @@ class JobDecoder:
             user=inside.get(USER, ""),
             claims=claims_of(template.spec.resource_claims or ()),
             is_job=True,
-            count=min(_to_keep_alive(job), MOST_PODS),
+            **size,
         )
 
 
@@ -178,6 +181,26 @@ def _is_held(found: wire.JobObject) -> bool:
 def _to_keep_alive(job: Job) -> int:
     """Return how many pods the Job makes or keeps; of a work queue, once one has succeeded, none is made any more."""
     return 0 if job.completions is None and job.succeeded else job.width
+
+
+def _size_of(
+    job: Job, notes: Mapping[str, str], *, is_running: bool, is_indexed: bool
+) -> tuple[dict[str, Any], Hold | None]:
+    """Return how many pods it is to keep alive, needs and wants, as fields of a Pod; and what is wrong with that."""
+    wanted = max(job.parallelism, read_count(notes.get(WANTED_PARALLELISM, "")) if is_running else 0)
+    grows_by_index = is_indexed and job.completions == job.parallelism
+    wider = replace(job, parallelism=wanted, completions=wanted if grows_by_index else job.completions)
+    count, whole = min(_to_keep_alive(job), MOST_PODS), _to_keep_alive(wider)
+    size: dict[str, Any] = {"count": count, "parallelism": wanted, "more": whole - count if whole <= MOST_PODS else 0}
+    size["indexes"] = job.parallelism if grows_by_index else 0
+    text = notes.get(MIN_PARALLELISM)
+    if text is None or is_running:
+        return size, None
+    least = read_count(text)
+    if not 1 <= least <= job.parallelism:
+        what = f"annotation {MIN_PARALLELISM} is {text!r}; write a number from 1 to spec.parallelism"
+        return size, Hold(Reason.GANG_INVALID, f"{what} ({job.parallelism}), or remove it")
+    return {**size, "least": min(least, count)}, None
 
 
 def _uncountable(job: Job) -> Hold | None:

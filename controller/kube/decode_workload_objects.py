@@ -11,6 +11,7 @@ from msgspec import DecodeError, Raw, structs
 from msgspec.json import Decoder
 
 from controller.core.forecasts.runtimes import stated
+from controller.core.gate.job_protection import MOST_PODS
 from controller.core.gate.job_release import written_by_user
 from controller.core.keys import (
     ADMITTED_JOB,
@@ -47,7 +48,6 @@ from controller.core.workloads.workload import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode import PodDecoder, claims_of, condition_of
-from controller.kube.decode_jobs import MOST_PODS
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.decode_reserved import stamps
 from controller.kube.errors import UnreadableObject

@@ -208,6 +208,7 @@ class JobSpec(Struct, rename="camel"):
     template: Raw = Raw()
     parallelism: int | None = None
     completions: int | None = None
+    completion_mode: str | None = None
     backoff_limit: int | None = None
     backoff_limit_per_index: int | None = None
     pod_failure_policy: FailurePolicy | None = None

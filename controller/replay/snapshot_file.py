@@ -232,8 +232,7 @@ def _runs(record: SnapshotRecord) -> dict[WorkloadClass, list[Workload]]:
     runs: dict[WorkloadClass, list[Workload]] = {kind: [] for kind in record.classes}
     for one in record.workloads:
         kind = record.classes[one.kind]
-        counts = one.counts or ((kind.size,) if kind.is_job else ())  # files from before there were counts
-        runs[kind].append(Workload(one.uid, one.name, kind, one.order, one.since, one.members, counts))
+        runs[kind].append(Workload(one.uid, one.name, kind, one.order, one.since, one.members, one.counts))
     return runs
 
 

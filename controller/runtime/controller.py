@@ -152,6 +152,8 @@ class Controller:
 
     def _released(self, released: Released) -> None:
         self._events.announce(released)
+        if released.is_widening:
+            return
         if self._forecasts is not None:
             self._forecasts.released(released)
         if self._notifications is not None:

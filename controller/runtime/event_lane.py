@@ -50,9 +50,12 @@ class EventLane:
     def announce(self, released: Released) -> None:
         """Queue the Event of a release, unless too many were told lately."""
         if self._releases.take():
-            self._put(self._admitted(released))
+            self._put(self._widened(released) if released.is_widening else self._admitted(released))
         else:
             self._leave_out()
+
+    def _widened(self, released: Released) -> dict[str, Any]:
+        return events.widened(released.pod, released.admit, instance=self._instance, now=clock.now())
 
     def _admitted(self, released: Released) -> dict[str, Any]:
         pod, admit, others = released.pod, released.admit, released.others

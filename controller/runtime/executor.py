@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
+from controller.core.gate.job_growth import widening_patch
 from controller.core.gate.job_release import release_job_patch
 from controller.core.gate.json_patch import Operations
 from controller.core.gate.object_release import ReleasedSet, release_object_patch
 from controller.core.gate.release_fate import Fate, Stamps
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.queueing.queues import Flavor
-from controller.core.workloads.decisions import Admit
+from controller.core.workloads.decisions import Admit, onto
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
@@ -55,6 +56,12 @@ _UNDONE_JOB = (
     " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave spec.suspend as"
     " it is sent"
 )
+_UNDONE_WIDENING = (
+    "the apiserver took the patch that raises the Job's parallelism, and it is as it was all the same: an admission"
+    " webhook or policy of the cluster undoes that; look for one that changes Jobs on UPDATE in"
+    " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave spec.parallelism"
+    " as it is sent"
+)
 _TOO_MANY_DOUBTS = (
     f"{MOST_IN_NAMESPACE} or more release patches of pods in namespace {{}} got no answer and may still arrive: no"
     " other pod of it is released before it is known what became of them; look for a slow admission webhook that is"
@@ -84,6 +91,11 @@ class Released:
     pod: Pod
     admit: Admit
     others: tuple[Admit, ...] = ()
+
+    @property
+    def is_widening(self) -> bool:
+        """Whether a Job got more pods that was admitted before."""
+        return self.admit.uid != self.pod.uid
 
 
 class Executor:
@@ -172,11 +184,14 @@ class Executor:
         await self._held()
         parts = [part for one in decided if (part := self._as_decided(one)) is not None]
         if len(parts) < len(decided):
-            for admit, _ in decided:
-                self._cache.settle(admit.uid)
+            self._settle(*(admit for admit, _ in decided))
             return
         pod = parts[0].pod
         sent, patch = self._prepare(parts)
+        other = _placed_otherwise(pod, sent.admit) if sent.is_widening else ""
+        if other:
+            self._hold_back(sent, KubeError(other))
+            return
         if self._cache.doubts.count(pod.namespace) >= MOST_IN_NAMESPACE:
             self._hold_back(sent, KubeError(_TOO_MANY_DOUBTS.format(pod.namespace)))
             return
@@ -203,8 +218,10 @@ class Executor:
         if pod.held_set is not None:
             sets = [ReleasedSet(one.pod, one.flavors, one.admit.domains) for one in parts]
             return sent, release_object_patch(sets, admission)
+        if sent.is_widening:
+            return sent, widening_patch(pod, admit.count, by=self._identity)
         if pod.is_job:
-            return sent, release_job_patch(pod, flavors, admission, admit.domains)
+            return sent, release_job_patch(pod, flavors, admission, admit.domains, count=admit.count)
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
         )
@@ -217,13 +234,17 @@ class Executor:
         if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._flavors(admit) != flavors:
             return None
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
-        return None if is_edited or (pod.is_job and pod.count != admit.pods) else _Part(pod, admit, flavors)
+        wanted = admit.count if admit.workload.members else kind.most or kind.size
+        is_edited = is_edited or (pod.is_job and pod.count != wanted)
+        is_edited = is_edited or (bool(pod.of) and not self._is_assumed(admit))
+        return None if is_edited else _Part(self._cache.pods[pod.of] if pod.of else pod, admit, flavors)
 
     def _answered(self, sent: Sent, after: Pod) -> None:
         """Believe what the answer shows: admission may put back what the patch took away, and call that a success."""
-        if after.gates:
+        if after.gates or (sent.is_widening and sent.fate(after) is Fate.OPEN):
             self._cache.update_pod(after)
-            self._reject(sent, KubeError(_UNDONE_JOB if sent.pod.is_job else _UNDONE))
+            undone = _UNDONE_WIDENING if sent.is_widening else _UNDONE_JOB if sent.pod.is_job else _UNDONE
+            self._reject(sent, KubeError(undone))
         elif sent.fate(after) is Fate.RELEASED:
             self._released(sent, after)
         else:
@@ -233,8 +254,12 @@ class Executor:
     def _released(self, sent: Sent, after: Pod) -> None:
         before, admit = sent.pod, sent.admit
         self._cache.update_pod(after)
-        self._settle(sent)
+        self._settle(admit, *sent.others)
         self._count(PatchResult.RELEASED)
+        if sent.is_widening:
+            self._on_released(Released(before, admit))
+            _log.info("job_widened", job=before.key, cluster_queue=admit.cluster_queue, pods=admit.count)
+            return
         for one in (admit, *sent.others):
             self._metrics.admitted.labels(one.cluster_queue, one.flavor).inc()
         self._metrics.wait_seconds.labels(admit.cluster_queue).observe(max(0.0, clock.now() - before.created))
@@ -292,15 +317,11 @@ class Executor:
 
     def _decide_again(self, sent: Sent, now: Pod) -> None:
         self._cache.update_pod(now)
-        self._settle(sent)
-
-    def _settle(self, sent: Sent) -> None:
-        for admit in (sent.admit, *sent.others):
-            self._cache.settle(admit.uid)
+        self._settle(sent.admit, *sent.others)
 
     def _drop(self, sent: Sent) -> None:
-        for admit in (sent.admit, *sent.others):
-            self._cache.drop_pod(admit.uid)
+        for uid in (sent.pod.uid, *(admit.uid for admit in sent.others)):
+            self._cache.drop_pod(uid)
 
     def _reject(self, sent: Sent, error: KubeError) -> None:
         """Give the quota back and let the pod say why; try again after a pause that doubles, up to a minute."""
@@ -309,18 +330,44 @@ class Executor:
         self._hold_back(sent, error)
 
     def _hold_back(self, sent: Sent, error: KubeError) -> None:
-        pod = sent.pod
-        times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
+        admit, pod = sent.admit, sent.pod
+        if not self._is_assumed(admit):
+            return  # it is decided on anew already
+        times = self._cache.reject(admit.uid, str(error)[:_MESSAGE_ROOM])
         pause = _BACKOFF.delay(times)
         if isinstance(error, TooManyRequests):
             pause = max(pause, min(error.retry_after_seconds, _BACKOFF.longest))
         for other in sent.others:
             self._cache.settle(other.uid)
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
-        asyncio.get_running_loop().call_later(pause, self._cache.retry, pod.uid)
+        asyncio.get_running_loop().call_later(pause, self._cache.retry, admit.uid)
+
+    def _settle(self, *admits: Admit) -> None:
+        for admit in admits:
+            if self._is_assumed(admit):
+                self._cache.settle(admit.uid)
+
+    def _is_assumed(self, admit: Admit) -> bool:
+        """Whether this is what is charged. Each change of a Job ends what was sent to let it have more pods.
+
+        These wait anew then, and by now another patch for them may be under way.
+        """
+        return self._cache.assumed(admit.uid) is admit
 
     def _count(self, result: PatchResult) -> None:
         self._metrics.patches.labels(result.value).inc()
+
+
+def _placed_otherwise(job: Pod, admit: Admit) -> str:
+    """Say that more pods would be charged elsewhere than what the Job has; empty: they would not."""
+    now = job.cluster_queue, sorted(job.flavors or (job.flavor or "",))
+    if now == (admit.cluster_queue, sorted(admit.flavors or (admit.flavor,))):
+        return ""
+    placed = f"ClusterQueue {job.cluster_queue} onto {onto(job.flavor, job.flavors)}"
+    return (
+        f"the Job was admitted by {placed}, and more of its pods would be admitted by {admit.cluster_queue} onto"
+        f" {admit.onto}; set spec.suspend to true to have it admitted anew"
+    )
 
 
 def _is_unedited(sent: Pod, now: Pod) -> bool:
@@ -333,6 +380,8 @@ def _is_same(sent: Pod, now: Pod) -> bool:
     if (sent.uid, sent.gates, sent.queue) != (now.uid, now.gates, now.queue):
         return False
     if (sent.has_annotations, sent.release_attempt) != (now.has_annotations, now.release_attempt):
+        return False
+    if sent.parallelism != now.parallelism:
         return False
     if sent.generation:
         return sent.generation == now.generation

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
-from controller.core.gate.release_fate import Fate, Stamps, fate, revocation
+from controller.core.gate.release_fate import Fate, Stamps, fate, fate_of_widening, revocation
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
 from controller.kube import clock
@@ -35,6 +35,7 @@ class Sent:
     """A release patch that was sent: the state of the pod that it was built from, for which admission, its stamps.
 
     Of an object of several pod sets `pod` is the record of the first, and `others` are the admissions of the others.
+    Or what lets an admitted Job have more pods: then the admission is that of the record in which these wait.
     """
 
     pod: Pod
@@ -42,8 +43,15 @@ class Sent:
     stamps: Stamps
     others: tuple[Admit, ...] = ()
 
+    @property
+    def is_widening(self) -> bool:
+        """Whether it lets an admitted Job have more pods."""
+        return self.admit.uid != self.pod.uid
+
     def fate(self, now: Pod) -> Fate:
         """Return what became of it, as this state of the pod shows."""
+        if self.is_widening:
+            return fate_of_widening(self.pod, self.stamps.admitted_by, now)
         return fate(self.pod, self.stamps, now)
 
 

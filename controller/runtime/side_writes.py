@@ -12,12 +12,14 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.cache.queue.reasons import RESERVED
 from controller.core.eviction_rules.reservations import overdue_text
-from controller.core.explaining.wording import deadline_note, describe
+from controller.core.explaining.wording import deadline_note, describe, size_note
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait, onto
+from controller.core.workloads.elastic_jobs import IN_PART, uid_of_more
 from controller.core.workloads.held_sets import is_first
 from controller.core.workloads.pods import Phase, Pod, PublishedCondition, job_of
+from controller.core.workloads.workload import Workload
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode_answers import AnswerDecoder
@@ -103,8 +105,10 @@ class ConditionLane:
             uid = self._cache.reasons.next(now)
             if uid is None:
                 return None
-            if uid in self._under_way:
-                self._under_way[uid] = True
+            pod = self._cache.pods.get(uid)
+            writes_on = uid if pod is None else pod.of or uid
+            if writes_on in self._under_way:
+                self._under_way[writes_on] = True
                 continue
             due = self._waiting(uid, now) or self._of_released(uid, now)
             if due is not None:
@@ -116,7 +120,7 @@ class ConditionLane:
         if pod is None or not pod.is_admitted or pod.is_terminating or not is_first(pod):
             return None
         is_overdue = uid in self._cache.clocks.reservations.overdue
-        if not self._cache.reasons.is_outdated(pod.said, is_overdue=is_overdue):
+        if not self._cache.reasons.is_outdated(pod, is_overdue=is_overdue):
             return None
         return pod, self._released(pod, now)
 
@@ -125,14 +129,30 @@ class ConditionLane:
         if pod is None or workload is None or not is_first(pod):
             return None
         wait = self._cache.reasons.of(workload.kind).of(workload.uid)
-        note = deadline_note(job_of(pod, self._cache.jobs))
+        if pod.of:
+            return self._of_more(pod, workload, wait, now)
+        note = f"{size_note(pod, None) if wait.blockers else ''}{deadline_note(job_of(pod, self._cache.jobs))}"
         if wait.reason is Reason.PENDING or _says(pod.said, wait, note):
             return None
+        message = self._described(workload, wait)
+        return pod, _condition(pod.said, "False", wait.reason.value, f"{message}{note}"[:_MESSAGE_ROOM], now)
+
+    def _described(self, workload: Workload, wait: Wait) -> str:
         local = self._cache.local_queues.get(workload.kind.queue)
         queue = None if local is None else self._cache.queues.current.get(local.cluster_queue)
         may_preempt = queue is not None and queue.preemption.is_any
-        message = describe(wait, workload.since, may_preempt=may_preempt, figures=False)
-        return pod, _condition(pod.said, "False", wait.reason.value, f"{message}{note}"[:_MESSAGE_ROOM], now)
+        return describe(wait, workload.since, may_preempt=may_preempt, figures=False)
+
+    def _of_more(self, more: Pod, workload: Workload, wait: Wait, now: float) -> tuple[Pod, dict[str, Any]] | None:
+        """Say of an admitted Job that more of its pods wait, and why; on the Job, as one that is admitted."""
+        job = self._cache.pods.get(more.of)
+        if job is None or wait.reason is Reason.PENDING:
+            return None
+        text = f"{_placed(job)} with {job.count} of {job.count + more.count} pods; {more.count} more"
+        message = f"{text} wait ({wait.reason}): {self._described(workload, wait)}"[:_MESSAGE_ROOM]
+        if job.said is not None and (job.said.reason, job.said.message_hash) == (IN_PART, hash(message)):
+            return None
+        return job, _condition(job.said, "True", IN_PART, message, now)
 
     def _released(self, pod: Pod, now: float) -> dict[str, Any]:
         queue = self._cache.queues.current.get(pod.cluster_queue or "")
@@ -144,7 +164,8 @@ class ConditionLane:
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
         answer = await write_condition(self._client, pod, condition)
         self._cache.update_pod(self._decode(answer, pod))
-        if condition["status"] == "False" and (pod.said is None or pod.said.reason != condition["reason"]):
+        is_told = condition["status"] == "False" or condition["reason"] == IN_PART
+        if is_told and (pod.said is None or pod.said.reason != condition["reason"]):
             self._on_wait(pod, condition["reason"], condition["message"])
 
     def _try_later(self, uid: str) -> None:
@@ -163,6 +184,8 @@ class ConditionLane:
             self._cache.reasons.mark(uid, kind=workload.kind, created=pod.created, said=pod.said)
         elif pod.phase in (Phase.RESERVED, Phase.RUNNING):
             self._cache.reasons.released[uid] = None
+            if pod.more:
+                self._put_back(uid_of_more(uid))
 
 
 def _says(said: PublishedCondition | None, wait: Wait, note: str) -> bool:
@@ -174,11 +197,14 @@ def _says(said: PublishedCondition | None, wait: Wait, note: str) -> bool:
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:
     if pod.cluster_queue and pod.flavor:
-        text = f"Admitted by ClusterQueue {pod.cluster_queue} onto {onto(pod.flavor, pod.flavors)}"
-        return _condition(pod.said, "True", "Admitted", text, now)
+        return _condition(pod.said, "True", "Admitted", _placed(pod), now)
     what = "Job was unsuspended" if pod.is_job else "scheduling gate was removed"
     text = f"The {what} by somebody else"
     return _condition(pod.said, "True", "ReleasedOutsidePenstock", text, now)
+
+
+def _placed(pod: Pod) -> str:
+    return f"Admitted by ClusterQueue {pod.cluster_queue} onto {onto(pod.flavor, pod.flavors)}"
 
 
 def _condition(said: PublishedCondition | None, status: str, reason: str, message: str, now: float) -> dict[str, Any]:

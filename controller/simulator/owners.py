@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from controller.cache.cluster import ClusterCache
+from controller.core.kubernetes.owners import Job
 from controller.core.workloads.pods import Phase, Pod, job_of
 from controller.core.workloads.shapes import Shape
 from controller.simulator.pod_states import created_again
@@ -30,7 +31,7 @@ class Owners:
     def take_in(self, pods: Iterable[Pod]) -> None:
         """Take in pods that there are from now on."""
         for pod in pods:
-            if pod.owner is None or pod.is_finished:
+            if pod.owner is None or pod.is_finished or pod.of:
                 continue
             uid = pod.owner.uid
             self._live[uid] += 1
@@ -39,15 +40,19 @@ class Owners:
                 self._templates[uid] = pod.shape
 
     def succeeded(self, pod: Pod, now: float) -> Pod | None:
-        """Count a success in; return the pod that its Job creates next, None where it creates none."""
+        """Count a success in; return the pod that its Job creates next, None where it creates none.
+
+        What a Job got in addition ends with no successor: what comes next is all that the Job keeps alive.
+        """
         if pod.owner is None:
             return None
+        if pod.of:
+            self._count_success(pod)
+            return None
         self._live[pod.owner.uid] -= 1
-        job = job_of(pod, self._cache.jobs)
+        job = self._count_success(pod)
         if job is None:
             return None
-        job = replace(job, succeeded=job.succeeded + pod.count)
-        self._cache.set_job(job.uid, job)
         if pod.is_job:
             return self._create(replace(pod, count=job.width), now) if job.completions and job.width else None
         if job.completions is None or self._live[job.uid] >= job.width:
@@ -56,9 +61,17 @@ class Owners:
         name = f"{job.name}-simulated-{self._created + 1}"
         return self._create(replace(pod, name=name, completion_index=index if index > 1 else 0), now)
 
+    def _count_success(self, pod: Pod) -> Job | None:
+        job = job_of(pod, self._cache.jobs)
+        if job is None:
+            return None
+        job = replace(job, succeeded=job.succeeded + pod.count)
+        self._cache.set_job(job.uid, job)
+        return job
+
     def lost(self, pod: Pod, now: float) -> Pod | None:
         """Return the pod that an owner creates for one that was evicted, or whose node is gone; None: it has none."""
-        if pod.owner is None:
+        if pod.owner is None or pod.of:
             return None
         self._live[pod.owner.uid] -= 1
         job = job_of(pod, self._cache.jobs)

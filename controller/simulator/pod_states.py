@@ -32,6 +32,7 @@ def started(pod: Pod, admit: Admit, now: float) -> Pod:
         admitted_at=now,
         admitted_by="simulator",
         preemptions=admit.preemptions,
+        count=admit.count if pod.is_job else pod.count,
         started=int(now),
         generation=pod.generation + 1,
         resource_version="",

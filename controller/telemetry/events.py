@@ -27,7 +27,9 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float, others: Seque
     """
     where = f", room planned on node {admit.node}" if admit.node else ""
     waited = max(0, int(now - pod.created))
-    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {_onto(admit, others)} after {waited} s{where}"
+    some = f" with {admit.count} of {pod.count} pods" if pod.is_job and admit.count < pod.count else ""
+    onto = f"{_onto(admit, others)}{some}"
+    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {onto} after {waited} s{where}"
     passed_over = _passed_over(admit)
     return {
         **_event(pod, _once(pod, "admitted", now), instance=instance, now=now),
@@ -41,6 +43,20 @@ def _onto(admit: Admit, others: Sequence[Admit]) -> str:
     if not others:
         return admit.onto
     return ", ".join(f"{one.onto} ({one.uid.partition('/')[2]})" for one in (admit, *others))
+
+
+def widened(job: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that an admitted Job got more pods; `job` is as it was before."""
+    count = job.count + admit.count
+    some = f" of {job.count + job.more}" if admit.count < job.more else ""
+    message = f"{admit.count} more pods admitted by ClusterQueue {admit.cluster_queue} onto {admit.onto}: {count}{some}"
+    name = f"{job.uid}.widened.{job.generation}"
+    return {
+        **_event(job, name, instance=instance, now=now),
+        "reason": "Widened",
+        "action": "Admit",
+        "message": message,
+    }
 
 
 def _passed_over(admit: Admit) -> str:

@@ -17,8 +17,11 @@ def first_that_end(trials: Trials, case: Case, blocker: Blocker, found: Sequence
     """Return the end of the first of these, in their order, that is enough for a workload; None: none of them is.
 
     Those before it in the queue take what comes free: after the first try in vain, what all of them ask for has to come
-    free too, and after each other one what a decision says is still lacking.
+    free too, and after each other one what a decision says is still lacking. No Job gets more pods for its own end.
     """
+    job = case.snapshot.running.pods[case.workload.pods[0]].of
+    if job:
+        found = [one for one in found if one.pod.owner is None or one.pod.owner.uid != job]
     count, lacking = 0, _lacking(blocker)
     for step in range(_MOST_TRIES):
         count = _enough(found, count, lacking)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from controller.core.explaining.wording import deadline_note, describe
+from controller.core.explaining.wording import deadline_note, describe, size_note
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
@@ -67,4 +67,6 @@ def sentence_of(snapshot: Snapshot, workload: Workload, wait: Wait) -> str:
     local = snapshot.queues.local_queues.get(workload.kind.queue)
     queue = None if local is None else snapshot.queues.cluster_queues.get(local.cluster_queue)
     may_preempt = queue is not None and queue.preemption.is_any
-    return describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)
+    pod = snapshot.running.pods[workload.pods[0]]
+    size = size_note(pod, snapshot.running.pods.get(pod.of)) if wait.blockers else ""
+    return f"{describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)}{size}"

@@ -40,6 +40,7 @@ def _faults_of_job(request: TemplateRequest, world: ReviewLookups) -> Iterator[s
         yield from job_protection.new_job_has_no_stamps(new, who)
     elif inner.operation == "UPDATE" and old is not None:
         yield from job_protection.job_keys_are_ours(old, new, who)
+        yield from job_protection.wish_is_a_number(old, new, who)
         if not inner.subresource:
             yield from job_protection.job_stays_held(old, new, who)
             yield from job_protection.template_is_fixed(old, new, who)

@@ -85,6 +85,8 @@ class _Metadata(msgspec.Struct):
 
 class _Spec(msgspec.Struct):
     parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str | None = msgspec.field(name="completionMode", default=None)
     suspend: bool | None = None
     managed_by: str | None = msgspec.field(name="managedBy", default=None)
     jobs: _Jobs | None = msgspec.field(name="jobTemplate", default=None)
@@ -142,6 +144,8 @@ def _maker(holder: _Object, template: Mapping[str, Any] | None) -> GuardedJob:
         template=template or {},
         # one where it does not say: the apiserver writes it into Jobs
         parallelism=1 if makes.spec.parallelism is None else makes.spec.parallelism,
+        completions=makes.spec.completions,
+        is_indexed=makes.spec.completion_mode == "Indexed",
         is_suspended=bool(makes.spec.suspend),
         managed_by=makes.spec.managed_by or "",
         has_started=holder.status.started is not None,

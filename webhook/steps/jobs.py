@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.core.gate.job_protection import GuardedJob, queue_for
-from controller.core.gate.kueue_labels import are_accepted, topology_of_pods
-from controller.core.gate.protection import stamps_on
+from controller.core.gate.job_protection import GuardedJob, queue_for, stamps_on_job
+from controller.core.gate.kueue_labels import annotations_of_job, are_accepted, topology_of_pods
 from controller.core.keys import HOLD, HOLD_PODS, KUEUE_PRIORITY_CLASS, PRIORITY_CLASS, QUEUE_NAME
 from controller.core.kubernetes.pointers import escape
 from webhook.reviews.admission import NOTHING, Answer
@@ -53,10 +52,8 @@ def hold_job(request: TemplateRequest, world: ReviewLookups) -> tuple[Answer, Te
         return NOTHING, request
     holder = {"metadata": {**job.metadata}, "spec": {"template": job.template, "suspend": job.is_suspended}}
     bare = applied(holder, stripped)
-    held = () if queue is None else tuple(_holding(job, bare["metadata"]["labels"], queue, accepts(request, world)))
-    names = ", ".join(
-        dict.fromkeys(key for metadata in (job.metadata, job.of_template) for _, key in stamps_on(metadata))
-    )
+    held = () if queue is None else tuple(_holding(job, bare["metadata"], queue, accepts(request, world)))
+    names = ", ".join(dict.fromkeys(key for _, _, key in stamps_on_job(job)))
     answer = Answer(
         operations=(*stripped, *held),
         warnings=(f"removed {names}: only Penstock writes these, when it admits the Job",) if names else (),
@@ -67,17 +64,18 @@ def hold_job(request: TemplateRequest, world: ReviewLookups) -> tuple[Answer, Te
 
 def _without_stamps(job: GuardedJob) -> Operations:
     return tuple(
-        {"op": "remove", "path": f"{path}/metadata/{part}/{escape(key)}"}
-        for path, metadata in (("", job.metadata), ("/spec/template", job.of_template))
-        for part, key in stamps_on(metadata)
+        {"op": "remove", "path": f"{'/spec/template' if inside else ''}/metadata/{part}/{escape(key)}"}
+        for inside, part, key in stamps_on_job(job)
     )
 
 
-def _holding(job: GuardedJob, labels: Mapping[str, str], queue: str, takes_kueues: bool) -> Iterator[dict[str, Any]]:
+def _holding(job: GuardedJob, metadata: Mapping[str, Any], queue: str, takes_kueues: bool) -> Iterator[dict[str, Any]]:
+    labels, own = metadata["labels"], metadata["annotations"]
     new = {} if QUEUE_NAME in labels else {QUEUE_NAME: queue}
     if takes_kueues and labels.get(KUEUE_PRIORITY_CLASS) and PRIORITY_CLASS not in labels:
         new[PRIORITY_CLASS] = labels[KUEUE_PRIORITY_CLASS]
     yield from added("labels", labels or None, new)
+    yield from added("annotations", own or None, annotations_of_job(own) if takes_kueues else {})
     present = job.of_template.get("annotations")
     notes = topology_of_pods(present or {}) if takes_kueues else {}
     yield from within(("spec", "template"), added("annotations", present, notes))

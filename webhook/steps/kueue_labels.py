@@ -17,6 +17,7 @@ from webhook.reviews.admission import Answer, Request
 from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations, added, applied
 from webhook.reviews.templates import TemplateRequest
+from webhook.steps.job_growth import keep_parallelism
 from webhook.steps.jobs import accepts, hold_job
 from webhook.steps.missing_names import missing_of_template
 from webhook.steps.templates import is_being_written, within
@@ -40,7 +41,10 @@ def taken_over(request: Request, world: ReviewLookups) -> Operations:
 
 def mutate_owner(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Hold a Job, take labels of Kueue over into the template, note its user, and warn of names that nothing has."""
-    held, request = hold_job(request, world)
+    if request.kind == "jobs" and request.inner.operation == "UPDATE":
+        held = keep_parallelism(request, world)
+    else:
+        held, request = hold_job(request, world)
     metadata, labels = _metadata(request), lacking_labels(request, world)
     inside = added("labels", metadata.get("labels"), labels)
     if QUEUE_NAME in labels:

@@ -25,9 +25,9 @@ class Doubts:
         self._by_namespace: Counter[str] = Counter()
 
     def begin(self, pod: Pod, cluster_queue: str, now: float) -> None:
-        """Note that a patch of this pod got no answer."""
+        """Note that a patch of this pod got no answer; of a Job that changed since, maybe another one."""
+        self._by_namespace[pod.namespace] += pod.uid not in self.open
         self.open[pod.uid] = Doubt(pod.key, cluster_queue, now)
-        self._by_namespace[pod.namespace] += 1
 
     def end(self, pod: Pod) -> None:
         """Note that it is known what became of it."""

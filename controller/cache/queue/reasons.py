@@ -14,7 +14,8 @@ from math import inf
 
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import NOT_YET, Wait
-from controller.core.workloads.pods import PublishedCondition
+from controller.core.workloads.elastic_jobs import IN_PART
+from controller.core.workloads.pods import Pod, PublishedCondition
 from controller.core.workloads.workload import WorkloadClass
 
 RESERVED = "Reserved"
@@ -56,18 +57,22 @@ class Reasons:
         """Make a queued pod of this class due, at the time (epoch) from which its condition may be written."""
         heap, at = self._silent, created + _SETTLING_SECONDS
         if said is not None:
-            is_by_hand = said.reason in _BY_HAND or self.of(kind).reason in _BY_HAND
-            heap, at = self._outdated, said.at + (_SETTLING_SECONDS if is_by_hand else _REWRITE_SECONDS)
+            is_soon = said.reason in _BY_HAND or self.of(kind).reason in _BY_HAND
+            # a Job that was suspended again still says that it is admitted; one of which more pods wait is
+            is_soon = is_soon or (said.status == "True" and not kind.pod_sets[0].shape.constraints.only)
+            heap, at = self._outdated, said.at + (_SETTLING_SECONDS if is_soon else _REWRITE_SECONDS)
         if at < self._due.get(uid, inf):
             self._due[uid] = at
             heappush(heap, (at, uid))
 
     @staticmethod
-    def is_outdated(said: PublishedCondition | None, *, is_overdue: bool) -> bool:
+    def is_outdated(pod: Pod, *, is_overdue: bool) -> bool:
         """Whether the condition on an admitted pod has to be written. One that said nothing says nothing now."""
+        said = pod.said
         if said is None:
             return is_overdue
-        return said.status != "True" or (said.reason == RESERVED) != is_overdue
+        is_old = said.reason == IN_PART and not pod.more
+        return is_old or said.status != "True" or (said.reason == RESERVED) != is_overdue
 
     def next(self, now: float) -> str | None:
         """Take the next pod that is due and whose time has come: released ones first."""

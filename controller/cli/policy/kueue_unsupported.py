@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from controller.cli.policy.workloads import WORKLOADS, held_for
-from controller.core.keys import QUEUE_NAME
+from controller.core.keys import KUEUE_MIN_PARALLELISM, MIN_PARALLELISM, QUEUE_NAME
 
 Object = Mapping[str, Any]
 
@@ -36,13 +36,14 @@ UNSUPPORTED: Final = (
     (
         "annotations",
         "kueue.x-k8s.io/elastic-job",
-        "parallelism may change without it, and pods that this adds are admitted one by one",
+        "parallelism may change without it, and pods that this adds wait for quota",
     ),
     (
         "annotations",
         "kueue.x-k8s.io/job-min-parallelism",
-        "write penstock.dev/pod-group-min beside penstock.dev/gang into the annotations of the pod template: so many"
-        " pods start together, and the others follow",
+        "write penstock.dev/min-parallelism onto a Job that names its queue itself, or penstock.dev/pod-group-min"
+        " beside penstock.dev/gang into the annotations of the pod template: so many pods start together, and the"
+        " others follow",
     ),
     (
         "annotations",
@@ -104,8 +105,14 @@ def unsupported(document: Object) -> tuple[str, ...]:
         f"{'.'.join(place)}.{part}[{key}] on {document['kind']} {name} means nothing to Penstock: {remedy}"
         for place in _places(document)
         for part, key, remedy in UNSUPPORTED
-        if any(one == key or (key[-1] == "/" and one.startswith(key)) for one in _at(document, place).get(part) or {})
+        if not _is_taken_over(key, _at(document, place))
+        and any(one == key or (key[-1] == "/" and one.startswith(key)) for one in _at(document, place).get(part) or {})
     )
+
+
+def _is_taken_over(key: str, metadata: Object) -> bool:
+    """Whether ours stands beside it, which a Job gets where the labels of Kueue are accepted."""
+    return key == KUEUE_MIN_PARALLELISM and MIN_PARALLELISM in (metadata.get("annotations") or {})
 
 
 def _places(document: Object) -> Iterator[tuple[str, ...]]:

@@ -208,8 +208,8 @@ def _in_order(coming: Iterator[Holding], own: Sequence[Holding]) -> Iterator[Hol
 def _holdings(
     queue: ClusterQueue, workload: Workload, placed: Placements, *, since: float, at: float
 ) -> tuple[Holding, ...]:
-    shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
-    each = zip(workload.uid_of_each_pod, shapes, placed, strict=True)
+    shapes = workload.kind.shapes(len(placed))
+    each = zip(workload.uid_of_each(len(placed)), shapes, placed, strict=True)
     return tuple(Holding(at, since, uid, queue.name, _names(one), shape.requests, one.node) for uid, shape, one in each)
 
 

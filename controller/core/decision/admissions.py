@@ -30,7 +30,7 @@ class Admissions:
 
     def admit(self, workload: Workload, queue: ClusterQueue, found: Placements, left: AnyLedger) -> None:
         """Admit all pods of a workload where they were placed in what was `left` for it."""
-        shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        shapes = workload.kind.shapes(len(found))
         if self._backfill is not None:
             self._backfill.took(queue, workload, found)
         for shape, one in zip(shapes, found, strict=True):
@@ -61,7 +61,7 @@ class Admissions:
     def _admit_whole(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         """Admit all pods of each template at once: they have one flavor, or one ordered set, and no node is pinned."""
         first = 0
-        for uid, count in zip(workload.pods, workload.counts, strict=True):
+        for uid, count in zip(workload.pods, workload.counts or (len(found),), strict=True):
             of_it = found[first : first + count]
             first += count
             self._note(uid, workload, queue, of_it[0], None, tuple(Counter(one.node for one in of_it).items()))

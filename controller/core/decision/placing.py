@@ -44,6 +44,8 @@ class Placing:
         if limited is not None:
             return limited
         found = self._place(queue, kind)
+        if kind.most and not isinstance(found, Wait):
+            found = self._widest(queue, kind, found)
         if isinstance(found, Wait):
             found = self._unlike.told(self.left(queue, kind), queue, kind, found)
             found = self._beside_kept(queue, found) if self._snapshot.waiting.kept else found
@@ -52,6 +54,23 @@ class Placing:
             if queue.preempts_first
             else found
         )
+
+    def _widest(self, queue: ClusterQueue, kind: WorkloadClass, found: Placements) -> Placements:
+        """Return where as many pods of a Job go as can, of those that it wants beyond what it needs; `found`: these.
+
+        All of them are tried first, then the numbers in between, by halves: each try costs as much as a workload.
+        """
+        fewest, too_many = kind.size, kind.most + 1
+        count = kind.most
+        while count > fewest:
+            wider = kind.of_size(count)
+            tried = self.limited(queue, wider) or self._place(queue, wider)
+            if isinstance(tried, Wait):
+                too_many = count
+            else:
+                fewest, found = count, tried
+            count = (fewest + too_many) // 2
+        return found
 
     def _beside_kept(self, queue: ClusterQueue, wait: Wait) -> Wait:
         """Say of what is short how much of it is kept for members that gangs have lost."""

@@ -9,6 +9,7 @@ from controller.core.kubernetes.amounts import format_amount
 from controller.core.kubernetes.owners import Job
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker, Booking, Wait
+from controller.core.workloads.pods import Pod
 
 
 def describe(wait: Wait, since: float, *, uid: str = "", may_preempt: bool = False, figures: bool = True) -> str:
@@ -33,6 +34,15 @@ def deadline_note(job: Job | None) -> str:
         return ""
     fails = utc_text(int(job.started) + job.deadline)
     return f"; its Job's activeDeadlineSeconds ({job.deadline}) counts while it waits: the Job fails at {fails}"
+
+
+def size_note(pod: Pod, job: Pod | None) -> str:
+    """Say of a Job for how many of its pods quota and room are looked for; `job`: whose further pods these are."""
+    if job is not None:
+        return f"; that is for the first of {pod.count} more pods, and {job.name} has {job.count}"
+    if 0 < pod.least < pod.count:
+        return f"; that is for {pod.least} of its {pod.count} pods, with which it may begin"
+    return ""
 
 
 def _describe_all(wait: Wait, since: float, uid: str, *, figures: bool) -> str:

@@ -210,7 +210,8 @@ def _open_all(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_se
     """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
     tried = [_try(snapshot, ledger, queue, quota, pod_set) for quota in queue.flavors]
     found = [one for one in tried if not isinstance(one, Blocker)]
-    if not found:
+    if not found or len(found) < len(pod_set.shape.constraints.only):
+        # pods of a Job that was admitted to several flavors may land on any of them
         blockers = tuple(one for one in tried if isinstance(one, Blocker))
         return Wait(primary(blockers), blockers=blockers)
     if len(found) == 1 or pod_set.slices is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from controller.core.gate.job_growth import read_count
 from controller.core.gate.kueue_labels import are_accepted
 from controller.core.gate.protection import STAMPS, Actor, Rule, Texts, stamps_on
 from controller.core.keys import (
@@ -22,10 +23,14 @@ from controller.core.keys import (
     KUEUE_QUEUE,
     ORIGINAL_TEMPLATE,
     QUEUE_NAME,
+    WANTED_PARALLELISM,
 )
 
 JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 """What `spec.managedBy` says of a Job that Kubernetes itself runs, as does nothing at all."""
+
+MOST_PODS: Final = 99_999
+"""A Job that is held as a whole keeps at most so many pods alive: room is looked for pod by pod."""
 
 _NOBODY: Mapping[str, Mapping[str, str]] = {}
 
@@ -39,6 +44,8 @@ class GuardedJob:
     template: Mapping[str, Any] = field(default_factory=dict)
     is_suspended: bool = False
     parallelism: int = 1
+    completions: int | None = None
+    is_indexed: bool = False
     managed_by: str = ""
     has_started: bool = False
     """Of a stored Job: whether it runs, or has until a moment ago; until then its template can be changed."""
@@ -47,6 +54,11 @@ class GuardedJob:
     def runs_here(self) -> bool:
         """Whether Kubernetes' own Job controller runs it; a Job of another is not held."""
         return self.managed_by in ("", JOB_CONTROLLER)
+
+    @property
+    def grows_by_index(self) -> bool:
+        """Whether more pods at a time need more completions too, which the apiserver lets change together."""
+        return self.is_indexed and self.completions == self.parallelism
 
     @property
     def queue(self) -> str | None:
@@ -122,9 +134,15 @@ def new_job_has_no_stamps(job: GuardedJob, who: Actor) -> Texts:
     what = "only Penstock writes this, when it admits the Job"
     return tuple(
         f"{Rule.STAMPS_ARE_OURS}: {path}metadata.{part}[{key}]: {what}; remove it"
-        for path, metadata in (("", job.metadata), (_IN_TEMPLATE, job.of_template))
-        for part, key in stamps_on(metadata)
+        for path, part, key in stamps_on_job(job)
     )
+
+
+def stamps_on_job(job: GuardedJob) -> tuple[tuple[str, str, str], ...]:
+    """Return what only Penstock writes on a Job: where (empty: on the Job itself), in which part, and the key."""
+    wish = (("", "annotations", WANTED_PARALLELISM),) if WANTED_PARALLELISM in job.annotations else ()
+    places = ("", job.metadata), (_IN_TEMPLATE, job.of_template)
+    return (*((path, part, key) for path, metadata in places for part, key in stamps_on(metadata)), *wish)
 
 
 def job_stays_held(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
@@ -166,11 +184,51 @@ def template_is_fixed(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
 
 
 def job_does_not_grow(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
-    """UPDATE: no more pods at a time than were admitted; fewer are always allowed."""
-    if who.is_trusted or not old.is_admitted or new.parallelism <= old.parallelism or not old.runs_here:
+    """UPDATE: no more pods at a time than were admitted; fewer are always allowed, and more of a Job that is suspended.
+
+    What `asks_for_more` is not meant: Penstock makes a wish of it before this is asked.
+    """
+    if who.is_trusted or not _is_charged(old, new) or new.parallelism <= old.parallelism:
         return ()
     what = f"would grow from {old.parallelism} to {new.parallelism}, and more was not admitted by the Job's queue"
-    return (f"{Rule.NO_GROWTH}: spec.parallelism: {what}; lower it, or delete the Job and create it with more",)
+    both = "raise spec.completions to the same" if old.grows_by_index else "leave spec.completions"
+    advice = f"{both}, lower it, or set spec.suspend to true: a Job that waits may have more"
+    return (f"{Rule.NO_GROWTH}: spec.parallelism: {what}; {advice}",)
+
+
+def wish_is_a_number(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
+    """UPDATE of a Job or its status: what is wanted of an admitted Job is a number; a Job that waits has none."""
+    wanted = new.annotations.get(WANTED_PARALLELISM)
+    if who.is_trusted or wanted in (None, old.annotations.get(WANTED_PARALLELISM)):
+        return ()
+    place = f"{Rule.NO_GROWTH}: metadata.annotations[{WANTED_PARALLELISM}]"
+    if not old.is_admitted:
+        return (f"{place}: only an admitted Job has this; remove it, and set spec.parallelism",)
+    if not 0 < read_count(wanted) <= MOST_PODS:
+        return (f"{place}: is {wanted!r}, which is no number of pods; write one from 1 to {MOST_PODS}, or remove it",)
+    return ()
+
+
+def asks_for_more(old: GuardedJob, new: GuardedJob, who: Actor) -> bool:
+    """UPDATE: whether this raises the parallelism of an admitted Job, on which the queue decides.
+
+    Of an Indexed Job with as many completions together with these, of all others alone.
+    """
+    completions = new.parallelism if old.grows_by_index else old.completions
+    is_raised = old.parallelism < new.parallelism <= MOST_PODS and new.completions == completions
+    return is_raised and not who.is_trusted and _is_charged(old, new)
+
+
+def asks_for_less(old: GuardedJob, new: GuardedJob, who: Actor) -> bool:
+    """UPDATE: whether this lowers the parallelism of an admitted Job, or says anew what one wants that is suspended."""
+    if who is Actor.CONTROLLER or not old.is_admitted or not old.runs_here or new.parallelism == old.parallelism:
+        return False
+    return new.is_suspended or new.parallelism < old.parallelism
+
+
+def _is_charged(old: GuardedJob, new: GuardedJob) -> bool:
+    """Whether pods of the Job may be created after this update."""
+    return old.is_admitted and old.runs_here and not new.is_suspended
 
 
 _IN_TEMPLATE: Final = "spec.template."

@@ -1,4 +1,4 @@
-"""The patches of a Job that is held as a whole: one admits it, one puts its template back after it was suspended.
+"""The patches of a Job that is held as a whole: one admits it, one puts it back after it was suspended.
 
 The release patch narrows the template to its flavor, stamps it and the Job, and unsuspends the Job. So its pods are
 born with their stamps, and are charged without another write. What of a template may change while its Job is suspended
@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from controller.core.gate.job_growth import read_count
 from controller.core.gate.json_patch import Operations, add_annotations, add_labels, annotate, guards, sameness_tests
 from controller.core.gate.narrowing_patch import narrowing_patch
 from controller.core.gate.release_patch import Admission, stamps_of
@@ -24,6 +25,7 @@ from controller.core.keys import (
     ORIGINAL_TEMPLATE,
     PREEMPTIONS,
     QUEUE_NAME,
+    WANTED_PARALLELISM,
 )
 from controller.core.kubernetes.pointers import escape
 from controller.core.queueing.queues import Flavor
@@ -36,19 +38,23 @@ _NARROWED: Final = ("nodeSelector", "affinity", "tolerations")
 """The fields of the template's spec that a release changes."""
 _LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 _ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PREEMPTIONS)
+PARALLELISM: Final = "/spec/parallelism"
 
 
 def release_job_patch(
-    job: Pod, flavors: Sequence[Flavor], admission: Admission, domains: Sequence[Domain] = ()
+    job: Pod, flavors: Sequence[Flavor], admission: Admission, domains: Sequence[Domain] = (), *, count: int = 0
 ) -> Operations:
     """Build the operations that release a suspended Job onto one of `flavors`.
 
-    Of several flavors the earlier are preferred; `domains` are required or preferred, as for pods. The apiserver
+    Of several flavors the earlier are preferred; `domains` are required or preferred, as for pods. `count`: so many
+    pods were admitted; where these are fewer than it is to keep alive, it notes what its user wants. The apiserver
     refuses them (422) when the Job is another one, was edited after we read it, or runs. Raises ValueError where the
     template contradicts the flavor, which the decision has checked.
     """
     labels, notes = stamps_of(job, [one.name for one in flavors], admission)
     inside = {**notes, ADMITTED_JOB: job.uid}
+    is_part = 0 < count < job.count
+    wanted = {WANTED_PARALLELISM: str(job.parallelism)} if is_part else {}
     return [
         *guards(job),
         {"op": "test", "path": "/spec/suspend", "value": True},
@@ -56,7 +62,8 @@ def release_job_patch(
         *add_labels(_TEMPLATE, {QUEUE_NAME: job.queue or "", **labels}),
         *add_annotations(_TEMPLATE, inside, are_any=job.outline.template_annotations),
         *add_labels("", labels),
-        *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written}),
+        *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written, **wanted}),
+        *([{"op": "add", "path": PARALLELISM, "value": count}] if is_part else []),
         {"op": "add", "path": "/spec/suspend", "value": False},
     ]
 
@@ -87,13 +94,18 @@ def restore_patch(document: Mapping[str, Any]) -> Operations:
     Penstock writes them. Where they are damaged, which the break-glass group can do, the template stays narrowed.
     """
     metadata, spec = document["metadata"], document["spec"]
-    written = read_written((metadata.get("annotations") or {}).get(ORIGINAL_TEMPLATE))
+    notes = metadata.get("annotations") or {}
+    written, wanted = read_written(notes.get(ORIGINAL_TEMPLATE)), read_count(notes.get(WANTED_PARALLELISM, ""))
     operations = sameness_tests(metadata["uid"], metadata["generation"], metadata["resourceVersion"])
     operations += [{"op": "test", "path": "/spec/suspend", "value": True}]
     if written is not None:
         operations += restored_template(spec["template"], written, at=_TEMPLATE)
+    if wanted > spec.get("parallelism", 1):
+        operations.append({"op": "add", "path": PARALLELISM, "value": wanted})
+        if spec.get("completionMode") == "Indexed" and spec["completions"] == spec["parallelism"]:
+            operations.append({"op": "add", "path": "/spec/completions", "value": wanted})
     operations += removed_stamps(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, ADMITTED_JOB)
-    return operations + removed_stamps("/metadata", metadata, ORIGINAL_TEMPLATE)
+    return operations + removed_stamps("/metadata", metadata, ORIGINAL_TEMPLATE, WANTED_PARALLELISM)
 
 
 def read_written(text: str | None) -> dict[str, Any] | None:
@@ -122,8 +134,8 @@ def restored_template(template: Mapping[str, Any], written: Mapping[str, Any], *
     return operations
 
 
-def removed_stamps(at: str, metadata: Mapping[str, Any], own: str) -> Operations:
-    """Build the operations that remove our stamps from metadata; `own` is the annotation that only stands there."""
-    stamps = (("labels", _LABELS), ("annotations", (*_ANNOTATIONS, own)))
+def removed_stamps(at: str, metadata: Mapping[str, Any], *own: str) -> Operations:
+    """Build the operations that remove our stamps from metadata; `own` are annotations that only stand there."""
+    stamps = (("labels", _LABELS), ("annotations", (*_ANNOTATIONS, *own)))
     found = [(part, key) for part, keys in stamps for key in keys if key in (metadata.get(part) or {})]
     return [{"op": "remove", "path": f"{at}/{part}/{escape(key)}"} for part, key in found]

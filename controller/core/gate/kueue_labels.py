@@ -16,12 +16,14 @@ from controller.core.keys import (
     KUEUE_GROUP,
     KUEUE_GROUP_SIZE,
     KUEUE_LABELS,
+    KUEUE_MIN_PARALLELISM,
     KUEUE_PREFERRED_TOPOLOGY,
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
     KUEUE_SLICE_SIZE,
     KUEUE_SLICE_TOPOLOGY,
+    MIN_PARALLELISM,
     POD_GROUP,
     POD_GROUP_SIZE,
     PREFERRED_TOPOLOGY,
@@ -64,6 +66,13 @@ def annotations_of_pod(annotations: Labels) -> dict[str, str]:
 def topology_of_pods(annotations: Labels) -> dict[str, str]:
     """Return where the pods of a Job that is held as a whole want to stand: its template says it before any is made."""
     return {ours: value for ours, value in annotations_of_pod(annotations).items() if ours != POD_GROUP_SIZE}
+
+
+def annotations_of_job(annotations: Labels) -> dict[str, str]:
+    """Return the annotations of ours that a Job that is held as a whole lacks and its own of Kueue stand for."""
+    if KUEUE_MIN_PARALLELISM not in annotations or MIN_PARALLELISM in annotations:
+        return {}
+    return {MIN_PARALLELISM: annotations[KUEUE_MIN_PARALLELISM]}
 
 
 def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:

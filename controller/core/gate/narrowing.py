@@ -50,6 +50,8 @@ class Conflict:
 
 def narrow(pod: Constraints, flavor: Flavor) -> Narrowing | Conflict:
     """Hold a pod to a flavor, or say why that leaves no node at all."""
+    if pod.only and flavor.name not in pod.only:
+        return Conflict(f"the Job was admitted to {' or '.join(pod.only)}, and its pods go to no other flavor")
     return _narrow(pod, flavor.node_labels, flavor.requirements, flavor.tolerations)
 
 

@@ -71,6 +71,21 @@ def fate(sent: Pod, stamps: Stamps, now: Pod) -> Fate:
     return Fate.IMPOSSIBLE if is_edited or is_revoked else Fate.OPEN
 
 
+def fate_of_widening(sent: Pod, by: str, now: Pod) -> Fate:
+    """Return what became of the patch that lets a Job have more pods, sent in the name of the leader `by`.
+
+    It tests the generation, which each change of the Job's spec raises: with another one it can apply no more.
+    """
+    if now.uid != sent.uid:
+        return Fate.IMPOSSIBLE
+    if now.generation > sent.generation:
+        is_by_us = now.is_admitted and now.admitted_by == by and now.parallelism == sent.parallelism
+        is_wider = is_by_us and now.count > sent.count
+        return Fate.RELEASED if is_wider else Fate.IMPOSSIBLE
+    is_revoked = _number(now.release_attempt) > _number(sent.release_attempt)
+    return Fate.IMPOSSIBLE if is_revoked else Fate.OPEN
+
+
 def revocation(sent: Pod, now: Pod, *, by: str) -> Operations:
     """Build the operations that revoke every release patch built from the state `sent`; `now` is the pod as known.
 

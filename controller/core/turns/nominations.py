@@ -55,7 +55,7 @@ class Nominee:
     @property
     def is_lasting(self) -> bool:
         """Whether what is said of it holds for the next one of its class as well, until others take what it needs."""
-        return self.placed is not None and self.kind.size == 1 and not self.is_touchy
+        return self.placed is not None and self.kind.size == 1 and not self.kind.most and not self.is_touchy
 
 
 class Nominations:

@@ -17,14 +17,13 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     """Return what a workload takes where it was placed, or where something is held for it; nowhere: nothing."""
     if not placed:
         return Takes({})
-    if kind.size == 1 and not placed[0].among:
+    if kind.size == len(placed) == 1 and not placed[0].among:
         name, places = placed[0].flavor.name, _room_keys(placed[0])
         rooms = {(place, resource): need for place in places for resource, need in kind.requests}
         return Takes({(name, resource): need for resource, need in kind.requests}, rooms)
     amounts: Counter[Column] = Counter()
     room: Counter[tuple[RoomKey, str]] = Counter()
-    shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
-    for shape, one in zip(shapes, placed, strict=True):
+    for shape, one in zip(kind.shapes(len(placed)), placed, strict=True):
         places = _room_keys(one)
         for resource, need in shape.requests:
             for flavor in (one.flavor, *one.also):

@@ -138,8 +138,8 @@ class Admit:
         return tuple(one for one in self.flavors if one != self.flavor)
 
     @property
-    def pods(self) -> int:
-        """For how many pods it is."""
+    def count(self) -> int:
+        """How many pods it is for: of a Job that can do with fewer than it wants maybe not all."""
         return sum(count for _, count in self.nodes) or 1
 
     @property

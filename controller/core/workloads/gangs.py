@@ -296,9 +296,12 @@ def _size(made: PodSet) -> tuple[int, int, int]:
 def single(one: QueuedPod, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
     """Return the workload that one pod or Job is; the others are what it shares with those of its gang that are in."""
     pod = one.pod
-    queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, pod.count, slices),)
-    kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime, pod.is_job)
-    return Workload(pod.uid, pod.key, kind, one.order, pod.created, counts=(pod.count,) if pod.is_job else ())
+    queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, pod.least or pod.count, slices),)
+    most = pod.count if 0 < pod.least < pod.count else 0
+    if pod.is_job and pod.group is not None and not pod.of:
+        topology = pod.group.topology  # pods that it gets in addition are held to the domain by the template
+    kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime, pod.is_job, most)
+    return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 
 def _first_hold(members: Sequence[QueuedPod]) -> Hold | None:

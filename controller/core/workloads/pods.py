@@ -110,6 +110,11 @@ class Pod:
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
     period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
     release patch tests `resource_version`. `claims` are its spec.resourceClaims.
+
+    Of a Job too: `least`, with how many pods it may be admitted; 0: with `count` of them. `parallelism`, what its user
+    wants `spec.parallelism` to be; of one that is admitted, `more`, how many pods it would keep alive beyond `count`
+    with that. These wait as a record of their own (`workloads.elastic_jobs`), of which `of` is the Job's uid.
+    `indexes`: its parallelism, where it is an Indexed Job with as many completions, which grow together; 0: it is none.
     """
 
     uid: str
@@ -164,6 +169,11 @@ class Pod:
     admitted_with: str = ""
     held_set: HeldSet | None = None
     claims: tuple[PodClaim, ...] = ()
+    least: int = 0
+    parallelism: int = 0
+    more: int = 0
+    indexes: int = 0
+    of: str = ""
 
     @property
     def key(self) -> str:

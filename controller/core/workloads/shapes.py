@@ -17,16 +17,18 @@ from controller.core.kubernetes.taints import Toleration
 class Constraints:
     """Where a pod itself allows to run: nodeSelector pairs, required node affinity and tolerations.
 
-    `terms` None: no required node affinity. An empty tuple of terms, like an empty term, matches no node.
+    `terms` None: no required node affinity. An empty tuple of terms, like an empty term, matches no node. `only`: the
+    flavors to which an admitted Job keeps that is to get more pods; empty: any.
     """
 
     node_selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[Term, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
+    only: tuple[str, ...] = ()
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.node_selector, self.terms, self.tolerations)))
+        object.__setattr__(self, "_hash", hash((self.node_selector, self.terms, self.tolerations, self.only)))
 
     def __hash__(self) -> int:
         return self._hash

@@ -118,4 +118,4 @@ def held_to(shape: Shape, domain: Domain) -> Shape:
     own = shape.constraints
     terms = (Term(),) if own.terms is None else tuple(one for one in own.terms if not one.is_empty)
     held = tuple(replace(one, expressions=(*one.expressions, domain.requirement)) for one in terms)
-    return replace(shape, constraints=Constraints(own.node_selector, held, own.tolerations))
+    return replace(shape, constraints=Constraints(own.node_selector, held, own.tolerations, own.only))

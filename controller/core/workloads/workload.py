@@ -7,7 +7,7 @@ Job that is held as a whole one of a set of as many pods as it is to keep alive,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controller.core.kubernetes.amounts import Requests, plus, times
@@ -64,6 +64,7 @@ class WorkloadClass:
     `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
     `topology`: the domain in which all pods of each have to be, or prefer to be, together. `runtime`: the seconds that
     they say they run, where a queue backfills; 0: they do not say. `is_job`: each is a Job that is held as a whole.
+    `most`: of a Job that can do with fewer pods, how many it wants; its pod set has those that it needs.
     """
 
     queue: QueueKey
@@ -73,14 +74,15 @@ class WorkloadClass:
     topology: Topology | None = None
     runtime: int = 0
     is_job: bool = False
+    most: int = 0
     size: int = field(init=False, repr=False, compare=False)
     """How many pods each workload has."""
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))
-        parts = self.queue, self.pod_sets, self.hold, self.waited, self.topology, self.runtime, self.is_job
-        object.__setattr__(self, "_hash", hash(parts))
+        parts = self.queue, self.pod_sets, self.hold, self.waited, self.topology, self.runtime
+        object.__setattr__(self, "_hash", hash((*parts, self.is_job, self.most)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -100,6 +102,16 @@ class WorkloadClass:
         """How many patches release each workload."""
         return 1 if self.is_job else self.size
 
+    def shapes(self, count: int) -> list[Shape]:
+        """Return the shapes of the pods that are admitted, pod by pod: of a Job there may be more than it needs."""
+        if self.is_job and len(self.pod_sets) == 1:
+            return [self.pod_sets[0].shape] * count
+        return [one.shape for one in self.pod_sets for _ in range(one.count)]
+
+    def of_size(self, count: int) -> WorkloadClass:
+        """Return the class of a Job as if it needed just so many pods, and wanted no more."""
+        return replace(self, pod_sets=(replace(self.pod_sets[0], count=count),), most=0)
+
     @property
     def requests(self) -> Requests:
         """What each workload asks for in all."""
@@ -111,8 +123,8 @@ class Workload:
     """What waits. `uid` is the uid of the pod or Job and `name` its namespace/name, or those of a gang.
 
     `since` is when it was created (epoch seconds). `members` are the uids of a gang's pods, set by set as its class has
-    them; empty: the workload is one pod, or a Job that is held as a whole. `counts`: for how many pods each of its
-    uids stands, where they stand for what is held as a whole; empty: each is one pod.
+    them; empty: the workload is one pod, or a Job that is held as a whole. `counts`: of the pod sets of an object that
+    is held as a whole, for how many pods each member stands.
     """
 
     uid: str
@@ -128,12 +140,11 @@ class Workload:
         """The uids of its pods, set by set; of a Job that is held as a whole its own, once for all of them."""
         return self.members or (self.uid,)
 
-    @property
-    def uid_of_each_pod(self) -> tuple[str, ...]:
-        """For each of its pods, set by set, the uid that stands for it."""
+    def uid_of_each(self, count: int) -> tuple[str, ...]:
+        """For each of its pods that are admitted, so many in all, set by set, the uid that stands for it."""
         if not self.counts:
-            return self.pods
-        return tuple(uid for uid, count in zip(self.pods, self.counts, strict=True) for _ in range(count))
+            return self.pods * count if self.kind.is_job else self.pods
+        return tuple(uid for uid, pods in zip(self.pods, self.counts, strict=True) for _ in range(pods))
 
 
 def order_key(*, priority: int, created: float, name: str, uid: str, since: float, index: int = 0) -> OrderKey:

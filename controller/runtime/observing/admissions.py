@@ -72,15 +72,29 @@ class ObservedAdmissions:
     def look(self) -> None:
         """Give the quota of what the leader did not do back; decide anew on pods that were left alone long enough."""
         for uid, admit in self._decided.due():
+            pod = self._cache.pods.get(uid)
+            if pod is not None and pod.is_job and self._is_over(admit, pod):
+                continue
             # held back, not only settled: the next decision would say the same, and keep the quota from all others
             self._cache.reject(uid, _NOT_RELEASED)
             self._left_alone.add(uid, None)
-            pod = self._cache.pods.get(uid)
             if pod is not None:
                 ours = f"ClusterQueue {admit.cluster_queue}, {admit.onto}"
                 self._differs(Observed.NOT_RELEASED, pod, ours, "the pod still waits")
         for uid, _ in self._left_alone.due():
             self._cache.retry(uid)
+
+    def _is_over(self, admit: Admit, job: Pod) -> bool:
+        """Say whether a Job waits no more as was decided on; its changes are not observed one by one.
+
+        Where it got more pods, the cache has ended the assumption of these by itself.
+        """
+        if job.phase is Phase.QUEUED and self._cache.assumed(job.uid) is admit:
+            return False
+        self._cache.settle(job.uid)
+        if job.is_admitted:
+            self._compare(admit, job)
+        return True
 
     def _compare(self, admit: Admit, pod: Pod) -> None:
         ours = admit.cluster_queue, admit.flavors or (admit.flavor,)

@@ -196,7 +196,8 @@ class GoesAnywhere(_Own):
         """Leave them out."""
 
         def free(shape: Shape) -> Shape:
-            return replace(shape, constraints=Constraints(tolerations=shape.constraints.tolerations))
+            own = shape.constraints
+            return replace(shape, constraints=Constraints(tolerations=own.tolerations, only=own.only))
 
         return _reshaped(case, free)
 

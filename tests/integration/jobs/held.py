@@ -30,11 +30,13 @@ class HeldJobs:
         run_for: str = "1h",
         template: Mapping[str, Any] | None = None,
         annotations: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
         **spec: Any,
     ) -> Json:
-        """Create a Job that names the queue; `template` is laid over the spec of its pods, `spec` over its own.
+        """Create a Job that names the queue.
 
-        `annotations` are those of its pods.
+        `template` is laid over the spec of its pods, `spec` over its own, `metadata` over its metadata. `annotations`
+        are those of its pods.
         """
         containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]
         inside = {
@@ -42,8 +44,8 @@ class HeldJobs:
             "spec": {"restartPolicy": "Never", "containers": containers, **(template or {})},
         }
         own = {"parallelism": parallelism, "completions": parallelism, "template": inside, **spec}
-        metadata = {"name": name, "labels": {QUEUE_NAME: "main"} if labels is None else dict(labels)}
-        return dict(orjson.loads(await self._team.client.post(self.path, {"metadata": metadata, "spec": own})))
+        named = {"name": name, "labels": {QUEUE_NAME: "main"} if labels is None else dict(labels), **(metadata or {})}
+        return dict(orjson.loads(await self._team.client.post(self.path, {"metadata": named, "spec": own})))
 
     async def get(self, name: str) -> Json:
         return dict(orjson.loads(await self._team.client.get(f"{self.path}/{name}")))

@@ -72,9 +72,11 @@ class JobField:
         name = f"{start}-{secrets.token_hex(3)}"
         metadata = {} if start is JobStart.OUTSIDE else QUEUED_LABELS
         spec = {"suspend": True, **({"managedBy": "example.com/x"} if start is JobStart.FOREIGN else {})}
+        if start is JobStart.INDEXED:
+            spec |= {"completionMode": "Indexed", "completions": 2}
         await self._made("POST", self._jobs(), a_job(name, metadata, {}, spec))
         path = f"{self._jobs()}/{name}"
-        if start in (JobStart.ADMITTED, JobStart.SUSPENDED):
+        if start in (JobStart.ADMITTED, JobStart.INDEXED, JobStart.SUSPENDED):
             template = {"metadata": STAMPS_OF_TEMPLATE}
             await self._made(
                 "PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": {"suspend": False, "template": template}}

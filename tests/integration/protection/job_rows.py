@@ -12,22 +12,27 @@ from controller.core.keys import (
     HELD,
     HOLD,
     HOLD_PODS,
+    KUEUE_MIN_PARALLELISM,
     KUEUE_PRIORITY_CLASS,
+    MIN_PARALLELISM,
     ORIGINAL_TEMPLATE,
     PRIORITY_CLASS,
     QUEUE_NAME,
     RELEASE_ATTEMPT,
     USER,
+    WANTED_PARALLELISM,
 )
+from tests.integration.protection.job_growth_rows import GROWING_JOBS
 from tests.integration.protection.job_table import (
     STAMPS_OF_JOB,
     STAMPS_OF_TEMPLATE,
     CreateJob,
     JobRow,
     JobStart,
-    Json,
     Stored,
     UpdateJob,
+    change,
+    spec,
 )
 from tests.integration.protection.table import BY_KUEUE, QUEUED_LABELS, Refused, Where, Who, joined
 
@@ -41,6 +46,7 @@ NIGHTLY = {
         {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "table", "controller": True}
     ]
 }
+FEW_BY_KUEUE = joined(BY_KUEUE, {"annotations": {KUEUE_MIN_PARALLELISM: "1"}})
 APP = {"labels": {"app": "a"}}
 ELSEWHERE = {"managedBy": "example.com/controller"}
 SUSPENDED = {"suspend": True}
@@ -84,6 +90,26 @@ CREATE_JOBS = (
             joined(BY_KUEUE, {"labels": {QUEUE_NAME: "ours", KUEUE_PRIORITY_CLASS: "high"}}), where=Where.KUEUE
         ),
         outcome=Stored(suspended=True, labels={QUEUE_NAME: "ours", PRIORITY_CLASS: "high"}, has_user=True),
+    ),
+    *(
+        JobRow(
+            rule=Rule.JOB_IS_HELD,
+            name=name,
+            does=CreateJob(metadata, where=where),
+            outcome=Stored(suspended=True, labels=labels, without=without),
+        )
+        for name, metadata, where, labels, without in (
+            ("Kueue's minimum comes with its label", FEW_BY_KUEUE, Where.KUEUE, {MIN_PARALLELISM: "1"}, ()),
+            (
+                "our minimum goes before Kueue's",
+                *(joined(FEW_BY_KUEUE, {"annotations": {MIN_PARALLELISM: "2"}}), Where.KUEUE),
+                *({MIN_PARALLELISM: "2"}, ()),
+            ),
+            (
+                "Kueue's minimum means nothing where its labels do not",
+                *(joined(FEW_BY_KUEUE, QUEUED_LABELS), Where.PLAIN, {}, (MIN_PARALLELISM,)),
+            ),
+        )
     ),
     *(
         JobRow(
@@ -133,7 +159,7 @@ CREATE_JOBS = (
             name=name,
             does=CreateJob(metadata, template),
             outcome=Stored(
-                without=(CLUSTER_QUEUE, FLAVOR, ADMITTED_AT, ORIGINAL_TEMPLATE),
+                without=(CLUSTER_QUEUE, FLAVOR, ADMITTED_AT, ORIGINAL_TEMPLATE, WANTED_PARALLELISM),
                 template_without=(CLUSTER_QUEUE, FLAVOR, ADMITTED_AT, ADMITTED_JOB),
             ),
             warning="only Penstock writes these",
@@ -141,21 +167,12 @@ CREATE_JOBS = (
         for name, metadata, template in (
             ("stamps are taken off a Job", joined(QUEUED_LABELS, STAMPS_OF_JOB), {}),
             ("stamps are taken off a Job that names no queue", STAMPS_OF_JOB, {}),
+            ("a wish is taken off a Job", joined(QUEUED_LABELS, {"annotations": {WANTED_PARALLELISM: "5"}}), {}),
             ("stamps are taken out of a template", QUEUED_LABELS, STAMPS_OF_TEMPLATE),
             ("stamps are taken out of the template of a Job of no queue", {}, STAMPS_OF_TEMPLATE),
         )
     ),
 )
-
-
-def change(path: str, part: str, key: str, value: str | None) -> Json:
-    """A patch of one label or annotation, of the Job or of its template."""
-    metadata: Json = {"metadata": {part: {key: value}}}
-    return {"spec": {"template": metadata}} if path else metadata
-
-
-def spec(**fields: object) -> Json:
-    return {"spec": fields}
 
 
 UPDATE_JOBS = (
@@ -275,27 +292,7 @@ UPDATE_JOBS = (
         does=UpdateJob(JobStart.SUSPENDED, change("spec.template.", "annotations", "note", "x")),
         outcome=Refused(("spec.template", "admitted")),
     ),
-    *(
-        JobRow(
-            rule=Rule.NO_GROWTH,
-            name=f"{start} Jobs {what}",
-            does=UpdateJob(start, spec(parallelism=parallelism)),
-            outcome=outcome,
-        )
-        for start, what, parallelism, outcome in (
-            (JobStart.ADMITTED, "may not grow", 3, Refused(("spec.parallelism", "from 2 to 3"))),
-            (JobStart.SUSPENDED, "may not grow", 3, Refused(("spec.parallelism",))),
-            (JobStart.ADMITTED, "may shrink", 1, Stored()),
-            (JobStart.WAITING, "may grow", 3, Stored()),
-        )
-    ),
-    JobRow(
-        rule=Rule.NO_GROWTH,
-        name="the break-glass group may let an admitted Job grow",
-        who=Who.BREAK_GLASS,
-        does=UpdateJob(JobStart.ADMITTED, spec(parallelism=3)),
-        outcome=Stored(),
-    ),
+    *GROWING_JOBS,
     JobRow(
         rule=Rule.USER_IS_TRUE,
         name="whose a Job's pods are is not forged later",

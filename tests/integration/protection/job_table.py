@@ -38,6 +38,8 @@ class JobStart(StrEnum):
     """Of a queue, suspended."""
     ADMITTED = "admitted"
     """With stamps, in its template too, and running."""
+    INDEXED = "indexed"
+    """The same, of an Indexed Job with as many completions as pods at a time."""
     SUSPENDED = "suspended"
     """Admitted, and suspended again."""
     FOREIGN = "foreign"
@@ -76,6 +78,8 @@ class Stored:
     template_labels: Json = field(default_factory=dict)
     template_without: tuple[str, ...] = ()
     has_user: bool | None = None
+    parallelism: int | None = None
+    completions: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +92,13 @@ class JobRow:
     does: CreateJob | UpdateJob
     outcome: Stored | Refused
     warning: str = ""
+
+
+def change(path: str, part: str, key: str, value: str | None) -> Json:
+    """A patch of one label or annotation, of the Job or of its template."""
+    metadata: Json = {"metadata": {part: {key: value}}}
+    return {"spec": {"template": metadata}} if path else metadata
+
+
+def spec(**fields: object) -> Json:
+    return {"spec": fields}

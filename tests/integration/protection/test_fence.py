@@ -88,6 +88,28 @@ async def test_only_who_holds_the_lease_lets_a_job_begin(
     assert (await answer(JobStart.WAITING))[0] == 200
 
 
+async def test_only_who_holds_the_lease_lets_a_job_have_more(
+    protected: Protected, client: Client, apiserver: Impersonation
+) -> None:
+    leader = await until_leads(client, "sandbox")
+    jobs = JobField(apiserver, protected.namespaces, leader)
+
+    async def answer(start: JobStart, number: int, by: str | None, who: Who = Who.CONTROLLER) -> tuple[int, str]:
+        annotations = {} if by is None else {ADMITTED_BY: by}
+        patch = {"spec": {"parallelism": number}, "metadata": {"annotations": annotations}}
+        reply = await jobs.send(who, UpdateJob(start, patch))
+        return reply.code, str(reply.body.get("message", ""))
+
+    for by, said in ((None, FORMER), ("former", "former")):
+        code, message = await answer(JobStart.ADMITTED, 3, by)
+        assert (code, f"'{said}' does not hold the Lease" in message) == (403, True)
+    assert (await answer(JobStart.ADMITTED, 3, leader))[0] == 200
+    assert (await answer(JobStart.ADMITTED, 1, None))[0] == 200
+    assert (await answer(JobStart.ADMITTED, 3, None, Who.BREAK_GLASS))[0] == 200
+    # as a Job that was suspended goes back to its queue, with all the pods that its user wants
+    assert (await answer(JobStart.SUSPENDED, 3, None))[0] == 200
+
+
 async def test_a_job_goes_back_to_its_queue_in_nobodys_name(
     protected: Protected, client: Client, apiserver: Impersonation
 ) -> None:

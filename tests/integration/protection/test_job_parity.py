@@ -47,6 +47,8 @@ def _is_stored(reply: Reply, outcome: Stored) -> None:
     spec, template = reply.body["spec"], reply.body["spec"]["template"]
     if outcome.suspended is not None:
         assert spec["suspend"] is outcome.suspended
+    for name, number in (("parallelism", outcome.parallelism), ("completions", outcome.completions)):
+        assert number in (None, spec.get(name))
     for holder, labels, without in (
         (reply.body, outcome.labels, outcome.without),
         (template, outcome.template_labels, outcome.template_without),

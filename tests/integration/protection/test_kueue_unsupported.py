@@ -120,6 +120,18 @@ async def test_every_unsupported_key_is_told_as_explain_says(writer: Writer, kin
         assert await writer.tried(document) == told_of(document)
 
 
+async def test_what_is_taken_over_is_not_told(writer: Writer, client: Client, namespace: str) -> None:
+    job = workload("Job", QUEUED)
+    job["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
+    assert await writer.tried(job) == told_of(job) != []
+    await accept_labels_of_kueue(client, namespace)
+
+    async def is_silent() -> bool:
+        return await writer.tried(job) == []
+
+    await eventually(is_silent, message="Kueue's minimum is called unsupported where it counts")
+
+
 async def test_of_a_pod_too_unless_another_object_made_it(writer: Writer) -> None:
     pod = with_all(a_pod(QUEUED))
     assert await writer.tried(pod) == told_of(pod)

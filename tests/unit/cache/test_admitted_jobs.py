@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import JobSink, PodSink
+from controller.core.keys import REQUIRED_TOPOLOGY
 from controller.core.workloads.pods import Phase
 from controller.kube.decode import PodDecoder
 from controller.kube.wire import Owned
@@ -173,3 +175,15 @@ def test_a_list_of_pods_keeps_the_jobs() -> None:
     put(cache, a_job_document())
     assert list(PodSink(cache).replace([])) == []
     assert len(cache.backlog) == 1
+
+
+@pytest.mark.parametrize(("count", "domain"), [(2, "a"), (3, None)])
+def test_all_pods_of_a_job_share_the_domain_that_it_requires(count: int, domain: str | None) -> None:
+    nodes = [a_node(zone, cpu="2", labels={"pool": "spot", "zone": zone}) for zone in ("a", "b")]
+    cache = a_cache(nodes=nodes, flavors=[SPOT], queues=[a_cluster_queue("team-a", a_quota("spot", cpu=8))])
+    job = a_job_document(spec={"parallelism": count, "completions": count}, cpu="1")
+    job["spec"]["template"]["metadata"]["annotations"] = {REQUIRED_TOPOLOGY: "zone"}
+    put(cache, job)
+    plan = decided(cache)
+    assert [one.value for admit in plan.admits for one in admit.domains] == ([] if domain is None else [domain])
+    assert list(waiting(plan).values()) == (["NeverFits"] if domain is None else [])

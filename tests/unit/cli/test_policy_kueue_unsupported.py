@@ -44,8 +44,9 @@ ON_JOB = (
 )
 ON_TEMPLATE = (
     "spec.jobTemplate.spec.template.metadata.annotations[kueue.x-k8s.io/job-min-parallelism] on CronJob nightly means "
-    "nothing to Penstock: write penstock.dev/pod-group-min beside penstock.dev/gang into the annotations of the pod "
-    "template: so many pods start together, and the others follow"
+    "nothing to Penstock: write penstock.dev/min-parallelism onto a Job that names its queue itself, or "
+    "penstock.dev/pod-group-min beside penstock.dev/gang into the annotations of the pod template: so many pods start "
+    "together, and the others follow"
 )
 
 
@@ -63,6 +64,13 @@ def test_of_a_cron_job_its_jobs_and_template_are_looked_at(tool: ExplainTool) ->
     of_jobs, of_template = told(tool.answer(nightly, a_namespace("default")))
     assert of_jobs.startswith("spec.jobTemplate.metadata.labels[kueue.x-k8s.io/max-exec-time-seconds] on CronJob")
     assert of_template == ON_TEMPLATE
+
+
+def test_a_minimum_of_kueue_that_is_taken_over_is_not_told(tool: ExplainTool) -> None:
+    by_kueue = a_job({"labels": {KUEUE_QUEUE: "main"}, "annotations": FEWER})
+    assert told(tool.answer(by_kueue, MOVING)) == []
+    (other,) = told(tool.answer(a_job({"labels": QUEUED, "annotations": FEWER}), a_namespace("default")))
+    assert "write penstock.dev/min-parallelism onto a Job" in other
 
 
 def test_what_waits_in_no_queue_is_kueues_business(tool: ExplainTool) -> None:

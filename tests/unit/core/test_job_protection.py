@@ -201,5 +201,5 @@ def test_a_job_that_would_grow_is_told_what_to_do() -> None:
     (text,) = rules.job_does_not_grow(ADMITTED, replace(ADMITTED, parallelism=5), Actor.ANYBODY)
     assert text == (
         "no-growth: spec.parallelism: would grow from 2 to 5, and more was not admitted by the Job's queue; "
-        "lower it, or delete the Job and create it with more"
+        "leave spec.completions, lower it, or set spec.suspend to true: a Job that waits may have more"
     )

@@ -16,6 +16,7 @@ from controller.core.keys import (
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
     USER,
+    WANTED_PARALLELISM,
     WRITTEN_AT_CREATE,
 )
 from controller.kube.manifests import load_documents
@@ -45,7 +46,7 @@ def expression(kind: str, name: str) -> str:
         ("ValidatingAdmissionPolicy", "penstock-binding", ALL),
         ("ValidatingAdmissionPolicy", "penstock-update", {GATE, CONDITION, *ALL}),
         ("ValidatingAdmissionPolicy", "penstock-users", {USER}),
-        ("ValidatingAdmissionPolicy", "penstock-new-jobs", {QUEUE_NAME, KUEUE_QUEUE, *STAMPS}),
+        ("ValidatingAdmissionPolicy", "penstock-new-jobs", {QUEUE_NAME, KUEUE_QUEUE, *STAMPS, WANTED_PARALLELISM}),
         ("MutatingAdmissionPolicy", "penstock-gate", {GATE, QUEUE_NAME, USER, "kueue.x-k8s.io/", *STAMPS}),
     ],
 )

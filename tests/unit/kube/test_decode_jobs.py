@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import PRIORITY_CLASS, QUEUE_NAME
+from controller.core.gate.job_protection import MOST_PODS
+from controller.core.keys import MIN_PARALLELISM, PRIORITY_CLASS, QUEUE_NAME
 from controller.core.reasons import Reason
 from controller.core.workloads.pods import Phase
-from controller.kube.decode_jobs import MOST_PODS
 from tests.support.builders import a_flavor
 from tests.support.job_documents import a_job_document, a_released_job, edited, pods_of, state_of
 
@@ -105,3 +105,25 @@ def test_it_is_put_back_only_when_its_pods_are_gone() -> None:
         assert state.pods is not None
         assert state.pods.phase is Phase.OTHER
     assert not state_of(a_job_document()).has_stopped
+
+
+@pytest.mark.parametrize(("text", "succeeded", "least"), [("2", 0, 2), ("3", 2, 2), ("4", 0, 4)])
+def test_a_job_may_be_admitted_with_its_minimum(text: str, succeeded: int, least: int) -> None:
+    document = a_job_document(
+        spec={"parallelism": 4, "completions": 4},
+        metadata={"annotations": {MIN_PARALLELISM: text}},
+        status={"succeeded": succeeded},
+    )
+    assert (pods_of(document).least, pods_of(document).hold) == (least, None)
+
+
+@pytest.mark.parametrize("text", ["0", "5", "02", "two", ""])
+def test_a_minimum_that_is_none_holds_a_job(text: str) -> None:
+    note = {"annotations": {MIN_PARALLELISM: text}}
+    held = pods_of(a_job_document(spec={"parallelism": 4, "completions": 4}, metadata=note)).hold
+    assert held is not None
+    assert held.reason is Reason.GANG_INVALID
+    assert held.text == (
+        f"annotation penstock.dev/min-parallelism is {text!r}; write a number from 1 to spec.parallelism (4), "
+        "or remove it"
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from controller.core.keys import MIN_PARALLELISM, WANTED_PARALLELISM
 from controller.core.workloads.pods import Pod
 from controller.kube.decode_jobs import JobState
 from controller.simulator.world import World
-from tests.support.builders import a_pod, a_released_pod, a_shape
-from tests.support.job_documents import a_job_document, state_of
+from tests.support.builders import a_flavor, a_pod, a_released_pod, a_shape
+from tests.support.job_documents import a_job_document, a_released_job, state_of
 from tests.support.simulated_worlds import a_world, simulated
 
 
@@ -36,3 +37,23 @@ def test_pods_of_an_admitted_job_go_on_as_they_are() -> None:
     assert job.pods is not None
     runs = a_released_pod("train-a", a_shape(cpu="1"), node="node-1", owner=job.pods.owner, admitted_with=job.pods.uid)
     assert simulated(with_job(job, runs), seconds=600) == ["600 train-a succeeded"]
+
+
+def test_a_job_that_begins_with_fewer_has_the_rest_next() -> None:
+    note = {"annotations": {MIN_PARALLELISM: "1"}}
+    document = a_job_document(spec={"parallelism": 3, "completions": 3}, metadata=note, cpu="2")
+    assert simulated(with_job(state_of(document)), seconds=600) == [
+        "0 train began on spot/simulated",
+        "600 train succeeded",
+        "600 train arrived",
+        "600 train began on spot/simulated",
+        "1200 train succeeded",
+    ]
+
+
+def test_what_a_job_gets_in_addition_has_no_successor() -> None:
+    document = a_released_job(a_job_document(spec={"parallelism": 1, "completions": 4}, cpu="1"), [a_flavor()])
+    document["metadata"]["annotations"][WANTED_PARALLELISM] = "3"
+    happened = simulated(with_job(state_of(document)), seconds=600)
+    assert happened.count("0 train began on spot/simulated") == 2
+    assert [line for line in happened if "arrived" in line] == ["600 train arrived"]

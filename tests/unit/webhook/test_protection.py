@@ -22,6 +22,7 @@ from controller.core.keys import (
     REQUIRED,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
+    WANTED_PARALLELISM,
     WRITTEN_AT_CREATE,
 )
 from controller.kube.manifests import load_documents
@@ -187,12 +188,12 @@ CONDITIONS = {name: {one["name"]: one["expression"] for one in e["matchCondition
         (
             "new-jobs.penstock.dev",
             "has-queue-and-begins-or-stamps",
-            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
+            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS, WANTED_PARALLELISM} - {*WRITTEN_AT_CREATE},
         ),
         (
             "updates-of-jobs.penstock.dev",
             "touches-what-is-ours",
-            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
+            {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS, WANTED_PARALLELISM} - {*WRITTEN_AT_CREATE},
         ),
         ("bindings.penstock.dev", "brings-what-is-ours", {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS}),
     ],

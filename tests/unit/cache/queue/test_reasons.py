@@ -7,7 +7,8 @@ import pytest
 from controller.cache.queue.reasons import Reasons
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait
-from tests.support.builders import a_pod, a_saying, a_workload
+from controller.core.workloads.shapes import Constraints
+from tests.support.builders import a_pod, a_saying, a_shape, a_workload
 
 KIND = a_workload(a_pod()).kind
 
@@ -54,3 +55,15 @@ def test_a_new_pod_is_told_after_it_settled() -> None:
     reasons = Reasons()
     reasons.mark("pod", kind=KIND, created=10.0, said=None)
     assert due(reasons, 12.5, 13.0) == [None, "pod"]
+
+
+def test_what_waits_again_stops_saying_soon_that_it_is_admitted() -> None:
+    reasons = Reasons()
+    reasons.mark("job", kind=KIND, created=0.0, said=a_saying("True", "Admitted", at=100.0))
+    assert due(reasons, 102.5, 103.0) == [None, "job"]
+
+
+def test_why_more_pods_of_a_job_wait_is_put_right_once_a_minute() -> None:
+    reasons, kind = Reasons(), a_workload(a_pod("job", a_shape(Constraints(only=("spot",))))).kind
+    reasons.mark("job/more", kind=kind, created=0.0, said=a_saying("True", "AdmittedInPart", at=100.0))
+    assert due(reasons, 159.0, 160.0) == [None, "job/more"]

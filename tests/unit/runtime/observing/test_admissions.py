@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from controller.cache.sinks import JobSink
+from controller.core.gate.job_growth import widening_patch
+from controller.core.keys import WANTED_PARALLELISM
 from controller.runtime.observing.differences import MOST_LINES
 from controller.runtime.observing.patience import AGAIN_SECONDS, PATIENCE_SECONDS
 from controller.simulator.eta import Eta
 from controller.visibility.start_rows import AccuracyRow
 from tests.support.builders import a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_released_pod, a_shape
 from tests.support.fake_time import FakeTime
+from tests.support.job_documents import Json, a_job_document, a_released_job, edited, pods_of, state_of
+from tests.support.json_patch import patched
 from tests.support.shadows import AShadow
 
 ONE_CPU = a_shape(cpu="1")
@@ -207,3 +212,24 @@ def test_many_differences_are_counted_and_some_are_logged(time: FakeTime) -> Non
     shadow.decide()
     shadow.after(PATIENCE_SECONDS)
     assert shadow.logged[-1]["left_out"] == 3
+
+
+def admitted(job: Json, count: int) -> Json:
+    """The Job with so many more pods at a time, as the leader's patch makes it."""
+    return edited(patched(job, widening_patch(pods_of(job), count, by="leader")))
+
+
+def test_the_leader_admits_a_job_and_its_further_pods_too(time: FakeTime) -> None:
+    shadow, job = AShadow(time), a_job_document("a", spec={"parallelism": 2, "completions": 50})
+    jobs = JobSink(shadow.cache)
+    jobs.upsert(state_of(job))
+    assert shadow.decide() == {"a"}
+    released = a_released_job(job, [a_flavor()])
+    released["metadata"]["annotations"][WANTED_PARALLELISM] = "9"
+    jobs.upsert(state_of(released))
+    shadow.after(PATIENCE_SECONDS)
+    assert (shadow.results, shadow.cache.assumed("a")) == ({AGREED: 1}, None)
+    assert shadow.decide() == {"a/more"}
+    jobs.upsert(state_of(admitted(released, 6)))
+    shadow.after(PATIENCE_SECONDS)
+    assert (shadow.results, shadow.charged) == ({AGREED: 1}, 8000)
