@@ -23,8 +23,8 @@ _TOLD: dict[Capacity, str] = {
 }
 _LABEL = (
     "pods name their queue by the label penstock.dev/queue-name; that of Kueue, kueue.x-k8s.io/queue-name, counts in "
-    "namespaces with the label penstock.dev/kueue-labels=Accepted; pods that run already are charged by "
-    "penstock import kueue-pods"
+    "namespaces with the label penstock.dev/kueue-labels=Accepted; pods and Jobs that run already, and Jobs that wait "
+    "suspended, are taken over by penstock import kueue-pods"
 )
 _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 
