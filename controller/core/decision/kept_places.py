@@ -113,7 +113,9 @@ def _covering(workload: Workload, found: Placements, places: Sequence[KeptPlace]
         fitting = [one for one in left if _covers(one, shape.requests, placed.flavor.name)]
         if not fitting:
             return None
-        chosen = min(fitting, key=lambda one: one.pod.shape.requests)
+        # one of this very shape, if there is any: another pod may need what a place has beyond the requests of this one
+        wanted = shape.requests
+        chosen = min(fitting, key=lambda one: (one.pod.shape.requests != wanted, one.pod.shape.requests))
         gone.append(chosen)
         left.remove(chosen)
     return gone
