@@ -56,6 +56,11 @@ class GuardedJob:
         return self.managed_by in ("", JOB_CONTROLLER)
 
     @property
+    def most(self) -> int:
+        """How many of its pods ever live at the same time."""
+        return self.parallelism if self.completions is None else min(self.parallelism, self.completions)
+
+    @property
     def grows_by_index(self) -> bool:
         """Whether more pods at a time need more completions too, which the apiserver lets change together."""
         return self.is_indexed and self.completions == self.parallelism
@@ -188,12 +193,17 @@ def job_does_not_grow(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
 
     What `asks_for_more` is not meant: Penstock makes a wish of it before this is asked.
     """
-    if who.is_trusted or not _is_charged(old, new) or new.parallelism <= old.parallelism:
+    is_raised = new.parallelism > old.parallelism
+    is_grown = new.most > old.most or (is_raised and old.grows_by_index)
+    if who.is_trusted or not _is_charged(old, new) or not is_grown:
         return ()
-    what = f"would grow from {old.parallelism} to {new.parallelism}, and more was not admitted by the Job's queue"
+    name, was, would = "parallelism", old.parallelism, new.parallelism
+    if not is_raised:
+        name, was, would = "completions", old.completions or 0, new.completions or 0
+    what = f"would grow from {was} to {would}, and more was not admitted by the Job's queue"
     both = "raise spec.completions to the same" if old.grows_by_index else "leave spec.completions"
     advice = f"{both}, lower it, or set spec.suspend to true: a Job that waits may have more"
-    return (f"{Rule.NO_GROWTH}: spec.parallelism: {what}; {advice}",)
+    return (f"{Rule.NO_GROWTH}: spec.{name}: {what}; {advice}",)
 
 
 def wish_is_a_number(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
@@ -215,8 +225,8 @@ def asks_for_more(old: GuardedJob, new: GuardedJob, who: Actor) -> bool:
     Of an Indexed Job with as many completions together with these, of all others alone.
     """
     completions = new.parallelism if old.grows_by_index else old.completions
-    is_raised = old.parallelism < new.parallelism <= MOST_PODS and new.completions == completions
-    return is_raised and not who.is_trusted and _is_charged(old, new)
+    is_raised = old.parallelism < new.parallelism <= MOST_PODS and old.most < new.most
+    return is_raised and new.completions == completions and not who.is_trusted and _is_charged(old, new)
 
 
 def asks_for_less(old: GuardedJob, new: GuardedJob, who: Actor) -> bool:

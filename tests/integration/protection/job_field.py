@@ -74,9 +74,11 @@ class JobField:
         spec = {"suspend": True, **({"managedBy": "example.com/x"} if start is JobStart.FOREIGN else {})}
         if start is JobStart.INDEXED:
             spec |= {"completionMode": "Indexed", "completions": 2}
+        if start is JobStart.WIDE:
+            spec |= {"completionMode": "Indexed", "completions": 2, "parallelism": 3}
         await self._made("POST", self._jobs(), a_job(name, metadata, {}, spec))
         path = f"{self._jobs()}/{name}"
-        if start in (JobStart.ADMITTED, JobStart.INDEXED, JobStart.SUSPENDED):
+        if start not in (JobStart.OUTSIDE, JobStart.WAITING, JobStart.FOREIGN):
             template = {"metadata": STAMPS_OF_TEMPLATE}
             await self._made(
                 "PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": {"suspend": False, "template": template}}

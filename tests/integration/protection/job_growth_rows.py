@@ -52,6 +52,18 @@ GROWING_JOBS = (
     ),
     JobRow(
         rule=Rule.NO_GROWTH,
+        name="completions may not grow up to a parallelism that is larger",
+        does=UpdateJob(JobStart.WIDE, spec(completions=3)),
+        outcome=Refused(("spec.completions", "from 2 to 3", "leave spec.completions")),
+    ),
+    JobRow(
+        rule=Rule.NO_GROWTH,
+        name="parallelism beyond completions means no more pods",
+        does=UpdateJob(JobStart.WIDE, spec(parallelism=9)),
+        outcome=Stored(parallelism=9, completions=2, without=(WANTED_PARALLELISM,)),
+    ),
+    JobRow(
+        rule=Rule.NO_GROWTH,
         name="indexes may be fewer, and none more is wanted then",
         does=UpdateJob(
             JobStart.INDEXED,

@@ -40,6 +40,8 @@ class JobStart(StrEnum):
     """With stamps, in its template too, and running."""
     INDEXED = "indexed"
     """The same, of an Indexed Job with as many completions as pods at a time."""
+    WIDE = "wide"
+    """The same, with more pods at a time than completions: these are three and two."""
     SUSPENDED = "suspended"
     """Admitted, and suspended again."""
     FOREIGN = "foreign"

@@ -111,13 +111,15 @@ def test_what_is_wanted_is_what_was_said_last(old: Json, new: Json, after: Json)
         (a_job(2, completions=9), a_job(3, completions=10)),
         (an_indexed_job(2, completions=9), an_indexed_job(3, completions=3)),
         (an_indexed_job(2), an_indexed_job(3, completions=2)),
+        (an_indexed_job(9, completions=2), an_indexed_job(9)),
         (a_job(2), a_job(100_000)),
     ],
-    ids=["with completions", "of other indexes", "without completions", "too many"],
+    ids=["with completions", "of other indexes", "without completions", "only completions", "too many"],
 )
 def test_what_cannot_be_a_wish_is_refused(old: Json, new: Json) -> None:
     assert sent(old, new)[0] == new
-    assert refusal(old, new).startswith("no-growth: spec.parallelism: would grow from 2 to ")
+    name = "parallelism" if new["spec"]["parallelism"] > 2 == old["spec"]["parallelism"] else "completions"
+    assert refusal(old, new).startswith(f"no-growth: spec.{name}: would grow from 2 to ")
 
 
 def test_people_hear_that_indexes_stay_too() -> None:
