@@ -60,7 +60,7 @@ def release(
     TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
     statefulset/NAME.
 
-    With --all, the command removes Penstock's gate from every pod, and unsuspends every Job that is held as a whole,
+    With --all, the command removes Penstock's gate from every pod, and unsuspends all that is held as a whole,
     whatever the quotas say: to uninstall Penstock, or while it cannot run. This is no admission: pods and Jobs get no
     flavor, no nodes and no stamps. Gates of other controllers stay. While the gate is protected, only the break-glass
     group may do this (--as, --as-group).
@@ -112,22 +112,30 @@ def _open_gates(where: _Where, *, dry_run: bool, yes: bool) -> int:
 
 
 def _summary(found: Sequence[Waiting], where: _Where) -> str:
-    jobs = sum(isinstance(one, HeldJob) for one in found)
-    pods = len(found) - jobs
-    held = f", and {counted(jobs, 'Job')} {'is' if jobs == 1 else 'are'} held" if jobs else ""
+    jobs = [one for one in found if isinstance(one, HeldJob)]
+    pods = len(found) - len(jobs)
+    held = f", and {counted(len(jobs), _noun(jobs))} {'is' if len(jobs) == 1 else 'are'} held" if jobs else ""
     return f"{counted(pods, 'pod')} {where} {'has' if pods == 1 else 'have'} the gate {GATE}{held}."
 
 
 def _counted(found: Sequence[Waiting]) -> str:
     """Write how many they are: pods, Jobs, or both."""
-    kinds = {isinstance(one, HeldJob) for one in found}
-    return f"{len(found)} pods and Jobs" if len(kinds) > 1 else _part(len(found), found)
+    jobs = [one for one in found if isinstance(one, HeldJob)]
+    is_mixed = 0 < len(jobs) < len(found)
+    return f"{len(found)} pods and {_noun(jobs)}s" if is_mixed else _part(len(found), found)
+
+
+def _noun(of: Sequence[Waiting]) -> str:
+    """Return what they are: pods, Jobs, or objects, where there are others than Jobs among them."""
+    if not any(isinstance(one, HeldJob) for one in of):
+        return "pod"
+    return "Job" if all(isinstance(one, HeldJob) and one.kind is None for one in of) else "object"
 
 
 def _part(number: int, of: Sequence[Waiting]) -> str:
     """Write so many of them, without a noun where they are pods and Jobs."""
     kinds = {isinstance(one, HeldJob) for one in of}
-    return str(number) if len(kinds) > 1 else counted(number, "Job" if True in kinds else "pod")
+    return str(number) if len(kinds) > 1 else counted(number, _noun(of))
 
 
 async def _find(where: _Where) -> list[Waiting]:

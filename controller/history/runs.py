@@ -111,7 +111,7 @@ def run_of(pod: Pod, price_of: Callable[[str], Mapping[str, int]]) -> Run | None
         charged_to=charged_to,
         owner_kind="" if pod.owner is None else pod.owner.kind,
         owner="" if pod.owner is None else pod.owner.name,
-        group="" if pod.group is None or pod.group.key.is_job else pod.group.key.name,
+        group="" if pod.group is None or (pod.group.key.is_job or pod.group.key.is_object) else pod.group.key.name,
         priority=pod.priority,
         node=pod.node or "",
         created=int(pod.created),

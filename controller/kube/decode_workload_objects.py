@@ -13,6 +13,7 @@ from msgspec.json import Decoder
 from controller.core.forecasts.runtimes import stated
 from controller.core.gate.job_protection import MOST_PODS
 from controller.core.gate.job_release import written_by_user
+from controller.core.gate.opening import HeldJob
 from controller.core.keys import (
     ADMITTED_JOB,
     CLUSTER_QUEUE,
@@ -171,6 +172,25 @@ def _condition_in(note: str | None) -> PublishedCondition | None:
         return None if note is None else condition_of([structs.replace(_condition.decode(note), type=CONDITION)])
     except (DecodeError, ValueError):
         return None
+
+
+def decode_held_object(kind: WorkloadKind, raw: bytes | Raw) -> HeldJob | None:
+    """Return an object that is held as a whole and suspended; None for any other. Raise UnreadableObject for none."""
+    try:
+        meta, document = _object.decode(raw).metadata, orjson.loads(bytes(raw))
+    except (DecodeError, ValueError) as error:
+        raise UnreadableObject(f"{kind.kind}: {error}") from error
+    is_held = (meta.labels or {}).get(QUEUE_NAME) and controlling_owner(meta.owner_references) is None
+    if not is_held or not is_suspended(kind, document) or has_ended(kind, document):
+        return None
+    return HeldJob(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        resource_version=meta.resource_version,
+        kind=kind,
+    )
 
 
 def _uncountable(found: Iterable[FoundSet]) -> Hold | None:

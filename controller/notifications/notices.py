@@ -60,7 +60,7 @@ class WorkloadRef:
 
 def workload_of(pod: Pod) -> WorkloadRef:
     """Return the workload that a pod is part of, for people."""
-    if pod.group is not None and not pod.group.key.is_job:
+    if pod.group is not None and not (pod.group.key.is_job or pod.group.key.is_object):
         key = pod.group.key
         return WorkloadRef(pod.namespace, "PodGroup" if key.is_native else "Group", key.name)
     if pod.owner is not None:

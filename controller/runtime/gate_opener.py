@@ -12,15 +12,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 from controller.core.gate.opening import HeldJob, Waiting, opening_patch
 from controller.core.gate.protection import Rule
 from controller.core.keys import QUEUE_NAME
+from controller.core.workload_kinds.kinds import WorkloadKind
+from controller.core.workload_kinds.policies import OBJECT_IS_HELD
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import decode_gated
 from controller.kube.decode_jobs import decode_held
+from controller.kube.decode_workload_objects import decode_held_object
 from controller.kube.errors import (
     WEBHOOK_AWAY,
     ApiError,
@@ -33,6 +37,7 @@ from controller.kube.errors import (
     Unreachable,
 )
 from controller.kube.listing import list_all
+from controller.runtime.named_kinds import known_kinds
 
 _WORKERS: Final = 8
 _ATTEMPTS: Final = 5
@@ -57,11 +62,23 @@ class Tally:
 
 
 async def waiting(client: Client, namespace: str | None) -> list[Waiting]:
-    """Return pods with our gate, then Jobs that are held, of a namespace or of all with None, by name."""
+    """Return pods with our gate, Jobs that are held, and objects of other kinds, of a namespace or of all with None."""
     within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
     pods = await list_all(client, f"/api/v1{within}/pods", decode_gated)
     jobs = await list_all(client, f"/apis/batch/v1{within}/jobs", decode_held, {"labelSelector": QUEUE_NAME})
-    return [*sorted(one for one in pods if one is not None), *sorted(one for one in jobs if one is not None)]
+    objects = [one for kind in await known_kinds(client) for one in await _objects(client, kind, within)]
+    found = (sorted(one for one in those if one is not None) for those in (pods, jobs))
+    return [*(one for those in found for one in those), *sorted(objects)]
+
+
+async def _objects(client: Client, kind: WorkloadKind, within: str) -> list[HeldJob]:
+    """Return the objects of a kind that are held; none where it is not served."""
+    path = f"/apis/{kind.api_version}{within}/{kind.resource}"
+    try:
+        found = await list_all(client, path, partial(decode_held_object, kind), {"labelSelector": QUEUE_NAME})
+    except NotFound:
+        return []
+    return [one for one in found if one is not None]
 
 
 class GateOpener:
@@ -149,7 +166,7 @@ class GateOpener:
 
 def is_protection(error: KubeError) -> bool:
     """Whether it is our protection of the gate, or of held Jobs, that refuses."""
-    rules = (Rule.GATE_IS_OURS, Rule.JOB_IS_HELD)
+    rules = (Rule.GATE_IS_OURS, Rule.JOB_IS_HELD, OBJECT_IS_HELD)
     return isinstance(error, Forbidden) and any(f"{rule}: " in error.message for rule in rules)
 
 
@@ -173,9 +190,13 @@ def _may_pass(error: KubeError) -> bool:
 
 def _path(one: Waiting) -> str:
     if isinstance(one, HeldJob):
+        if one.kind is not None:
+            return one.kind.path(one.namespace, one.name)
         return f"/apis/batch/v1/namespaces/{one.namespace}/jobs/{one.name}"
     return f"/api/v1/namespaces/{one.namespace}/pods/{one.name}"
 
 
 def _decoded(one: Waiting, raw: bytes) -> Waiting | None:
-    return decode_held(raw) if isinstance(one, HeldJob) else decode_gated(raw)
+    if not isinstance(one, HeldJob):
+        return decode_gated(raw)
+    return decode_held(raw) if one.kind is None else decode_held_object(one.kind, raw)

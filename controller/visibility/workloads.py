@@ -135,6 +135,8 @@ def group_name(jobs: Mapping[str, Job], pod: Pod) -> str:
     if pod.group is None:
         return ""
     key = pod.group.key
+    if key.is_object:
+        return "" if pod.owner is None else pod.owner.name
     job = jobs.get(key.name) if key.is_job else None
     return key.name if job is None else job.name
 

@@ -27,6 +27,9 @@ from controller.core.keys import (
 from controller.core.workload_kinds import cel
 from controller.core.workload_kinds.kinds import WorkloadKind
 
+OBJECT_IS_HELD: Final = "object-is-held"
+"""What the refusal to let an object begin starts with."""
+
 Json = dict[str, Any]
 _API: Final = "admissionregistration.k8s.io/v1"
 _LABELS: Final = {"app.kubernetes.io/part-of": "penstock"}
@@ -197,7 +200,7 @@ def _new_objects(kind: WorkloadKind, installed: Installed) -> Json:
         validations=[
             _refusal(
                 f"!{queue} || {cel.is_true('object', kind.suspend)} || {_IS_PART}",
-                f"object-is-held: {suspend}: a {kind.kind} of a queue has to be created suspended, or it would run"
+                f"{OBJECT_IS_HELD}: {suspend}: a {kind.kind} of a queue has to be created suspended, or it would run"
                 " without quota; create it again: Penstock suspends it",
             ),
             _refusal(f"({own} && {notes}) || {_IS_PART}", what),
@@ -223,7 +226,7 @@ def _updates(kind: WorkloadKind, installed: Installed) -> Json:
     )
     begins = _refusal(
         f"!variables.queue.hasValue() || !{was} || {would}",
-        f"object-is-held: {'.'.join(kind.suspend)}: only Penstock lets a {kind.kind} of a queue begin, by admission;"
+        f"{OBJECT_IS_HELD}: {'.'.join(kind.suspend)}: only Penstock lets a {kind.kind} of a queue begin, by admission;"
         f" leave it true; {_GLASS}",
     )
     return _policy(

@@ -12,6 +12,7 @@ from controller.core.gate.opening import HeldJob, opening_patch
 from controller.core.keys import GATE, QUEUE_NAME
 from controller.kube.decode import decode_gated
 from controller.kube.decode_jobs import decode_held
+from controller.kube.decode_workload_objects import decode_held_object
 from controller.kube.errors import (
     Conflict,
     Forbidden,
@@ -24,10 +25,12 @@ from controller.kube.errors import (
 )
 from controller.runtime import gate_opener
 from controller.runtime.gate_opener import GateOpener, Tally, waiting
+from tests.support.api_objects import workload_kind
 from tests.support.fake_client import FakeClient
 from tests.support.gated_pods import PROTECTED, Json, Slow, a_pod, gated, webhook_failed
 from tests.support.job_documents import a_job_document
 from tests.support.json_patch import PatchFailed, patched
+from tests.support.train_documents import TRAIN, a_train
 
 EDITED = Invalid(422, "Invalid", "the server rejected our request due to an error in our request")
 
@@ -89,11 +92,30 @@ async def test_what_waits_is_found_by_name() -> None:
     pods = [a_pod("two"), a_pod("none", []), a_pod("theirs", ["a.com/x"]), a_pod("one")]
     ended = a_job("ended", status={"conditions": [{"type": "Failed", "status": "True"}]})
     jobs = [a_job("train"), a_job("runs", suspend=False), ended, a_job("eval")]
-    fake = FakeClient().will("GET", *(orjson.dumps({"metadata": {}, "items": items}) for items in (pods, jobs)))
+    trains = [a_train(), a_train(suspend=False, metadata={"name": "runs"})]
+    lists = (pods, jobs, [workload_kind(suspend=".spec.policy.suspend"), workload_kind(suspend="odd")], trains)
+    fake = FakeClient().will("GET", *(orjson.dumps({"metadata": {}, "items": items}) for items in lists))
     found = await waiting(fake.as_client, "team-a")
-    assert [one.key for one in found] == ["team-a/one", "team-a/two", "Job team-a/eval", "Job team-a/train"]
+    jobs_first = ["Job team-a/eval", "Job team-a/train", "Train default/train"]
+    assert [one.key for one in found] == ["team-a/one", "team-a/two", *jobs_first]
+    assert fake.calls[3].path == "/apis/sample.example.com/v1/namespaces/team-a/trains"
     assert fake.calls[0].path == "/api/v1/namespaces/team-a/pods"
     assert fake.calls[1].path == "/apis/batch/v1/namespaces/team-a/jobs"
+
+
+async def test_an_object_of_a_kind_begins_where_its_kind_says() -> None:
+    held_object = decode_held_object(TRAIN, orjson.dumps(a_train()))
+    assert held_object is not None
+    fake = FakeClient().will("PATCH", b"{}")
+    tally = await GateOpener(fake.as_client, on_progress=lambda _: None).open([held_object])
+    assert (tally.opened, fake.calls[0].path) == (1, TRAIN.path("default", "train"))
+    after = patched(a_train(), fake.calls[0].body)
+    assert after == a_train(suspend=False)
+
+
+@pytest.mark.parametrize("train", [a_train(suspend=False), a_train(metadata={"labels": {}})])
+def test_an_object_that_is_not_held_is_left_out(train: Json) -> None:
+    assert decode_held_object(TRAIN, orjson.dumps(train)) is None
 
 
 def test_a_held_job_begins_and_nothing_else_changes() -> None:
