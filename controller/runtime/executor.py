@@ -234,7 +234,7 @@ class Executor:
         if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._flavors(admit) != flavors:
             return None
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
-        wanted = admit.count if admit.workload.members else kind.most or kind.size
+        wanted = admit.count if admit.workload.members else kind.wanted
         is_edited = is_edited or (pod.is_job and pod.count != wanted)
         is_edited = is_edited or (bool(pod.of) and not self._is_assumed(admit))
         return None if is_edited else _Part(self._cache.pods[pod.of] if pod.of else pod, admit, flavors)

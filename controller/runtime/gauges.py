@@ -45,7 +45,7 @@ def _count(cache: ClusterCache, kind: WorkloadClass, pending: Counter[tuple[str,
     preempting = sum(one is not None and one.kind == kind for one in for_whom)
     for reason, count in ((Reason.PREEMPTING, preempting), (wait.of("").reason, len(run) - preempting)):
         if count:
-            pending[name, reason.value] += count * kind.size
+            pending[name, reason.value] += count * kind.wanted
 
 
 def _amounts(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:

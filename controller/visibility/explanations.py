@@ -44,7 +44,7 @@ def explain(snapshot: Snapshot, workload: Workload) -> Explanation:
         namespace=workload.kind.queue[0],
         name=workload.name.rpartition("/")[-1],
         target=target_of(snapshot, workload),
-        pods=len(workload.pods),
+        pods=workload.kind.wanted,
         requests=requests_of(workload),
         local_queue=workload.kind.queue[1],
         path=snapshot.queues.tree.path(queue) if queue else (),

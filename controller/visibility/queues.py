@@ -83,7 +83,7 @@ class Counts:
     def count(self, snapshot: Snapshot) -> Iterator[None]:
         """Count, in parts as this is gone through."""
         for kind, run in list(snapshot.waiting.runs.items()):
-            self.pending[kind.queue] += kind.size * len(run)
+            self.pending[kind.queue] += kind.wanted * len(run)
             yield
         for key in sorted(snapshot.queues.local_queues):
             local = snapshot.queues.local_queues.get(key)

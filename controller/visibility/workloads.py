@@ -147,5 +147,6 @@ def quantities(requests: Requests) -> dict[str, str]:
 
 
 def requests_of(workload: Workload) -> dict[str, str]:
-    """Write what all pods of a workload ask for together."""
-    return quantities(plus(one.requests for one in workload.kind.pod_sets))
+    """Write what all pods that a workload wants ask for together."""
+    kind = workload.kind.of_size(workload.kind.most) if workload.kind.most else workload.kind
+    return quantities(plus(one.requests for one in kind.pod_sets))

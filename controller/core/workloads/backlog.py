@@ -104,7 +104,7 @@ class Backlog:
 
     def _count(self, kind: WorkloadClass, number: int) -> None:
         """Take in that so many workloads of a class came, or went where that is negative."""
-        total = self._pods.get(kind.queue, 0) + number * kind.size
+        total = self._pods.get(kind.queue, 0) + number * kind.wanted
         if total:
             self._pods[kind.queue] = total
         else:

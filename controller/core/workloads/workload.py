@@ -98,6 +98,11 @@ class WorkloadClass:
         return self.size == 1 and not self.is_job and self.topology is None and self.pod_sets[0].slices is None
 
     @property
+    def wanted(self) -> int:
+        """How many pods each workload wants; `size` of them it needs."""
+        return self.most or self.size
+
+    @property
     def patches(self) -> int:
         """How many patches release each workload."""
         return 1 if self.is_job else self.size

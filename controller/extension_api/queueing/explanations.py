@@ -150,7 +150,7 @@ class Explaining:
             reason=reason.value,
             name=one.name.rpartition("/")[-1],
             target=target_of(snapshot, one),
-            pods=len(one.pods),
+            pods=one.kind.wanted,
             requests=requests_of(one),
             local_queue=one.kind.queue[1],
             path=snapshot.queues.tree.path(queue) if queue in snapshot.queues.cluster_queues else (),

@@ -67,3 +67,4 @@ def test_a_job_that_waits_says_for_how_many_pods() -> None:
     job = a_job_document(spec=MANY, metadata=note, template={"nodeSelector": {"pool": "spot"}}, cpu="2")
     found = explained(knowing(job, cpu=5))
     assert found.message.endswith("; that is for 3 of its 4 pods, with which it may begin")
+    assert (found.pods, found.requests) == (4, {"cpu": "8"})
