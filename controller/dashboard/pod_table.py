@@ -125,7 +125,11 @@ def window(rows: Sequence[PodRow], wanted: Wanted) -> Window:
     # a window beyond the end, of a table that has become shorter, is the last one
     offset = min(wanted.offset, max(0, len(matched) - 1))
     chosen = matched[offset : offset + wanted.limit]
-    keyed = {_key(row, number): row for number, row in enumerate(chosen)}
+    keyed: dict[str, PodRow] = {}
+    for number, row in enumerate(chosen):
+        key = _key(row, number)
+        # an admitted Job of which more pods wait has a row for these, and one for those that are to come
+        keyed[f"{key}#{number}" if key in keyed else key] = row
     return Window(len(rows), len(matched), offset, states, tuple(keyed), keyed)
 
 

@@ -100,6 +100,11 @@ def test_rows_whose_names_are_hidden_stay_apart() -> None:
     assert len(window(hidden, Wanted()).rows) == 2
 
 
+def test_two_rows_of_a_job_stay_apart() -> None:
+    found = window([row("train", state="Pending"), row("train", state="Reserved")], Wanted())
+    assert [found.rows[key].state for key in found.order] == ["Pending", "Reserved"]
+
+
 def test_wishes_are_read_from_an_address() -> None:
     query = MultiDict({"search": "x", "sort": "-place", "group": "", "offset": "50"})
     assert Wanted.read(query, ["state:Pending", "owner:Job/a:b"]) == Wanted(
