@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import JobSink, PodSink
 from controller.core.gate.job_growth import widening_patch
 from controller.core.gate.job_release import release_job_patch
-from controller.core.keys import WANTED_PARALLELISM
+from controller.core.keys import MIN_PARALLELISM, QUEUE_NAME, WANTED_PARALLELISM
+from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import Preemption, Within
+from controller.core.queueing.queues import QueueingStrategy
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase
 from controller.kube.decode import PodDecoder
 from controller.kube.wire import Owned
-from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_node, a_quota, decided, waiting
+from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_local_queue, a_node, a_quota, decided, waiting
 from tests.support.job_documents import Json, a_job_document, a_pod_of, a_released_job, edited, pods_of, state_of
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, raw
@@ -191,3 +195,25 @@ def test_below_its_minimum_a_job_waits() -> None:
     put(cache, a_job_document(spec={"parallelism": 40, "completions": 40}, metadata=note))
     assert not decided(cache).admits
     assert (used(cache), cache.backlog.count(("default", "main"))) == (0, 40)
+
+
+@pytest.mark.parametrize(
+    "org",
+    [{"fair_sharing": FairSharing()}, {}],
+    ids=["by shares", "in order"],
+)
+@pytest.mark.parametrize("strategy", [QueueingStrategy.BACKFILL, QueueingStrategy.STRICT_FIFO])
+def test_jobs_of_a_tree_get_as_many_pods_as_fit(org: dict[str, Any], strategy: QueueingStrategy) -> None:
+    team = {"parent": "org", "strategy": strategy, **org}
+    queues = [a_cluster_queue("org", a_quota("spot", cpu=0), **org)]
+    queues += [a_cluster_queue(name, a_quota("spot", cpu=4), **team) for name in ("team-a", "team-b")]
+    nodes = [a_node("node-1", cpu="16", labels={"pool": "spot"})]
+    locals_ = [a_local_queue(), a_local_queue("other", "team-b")]
+    cache = a_cache(nodes=nodes, flavors=[SPOT], queues=queues, locals_=locals_)
+    for name, queue in (("a", "main"), ("b", "other"), ("c", "other")):
+        note = {"annotations": {MIN_PARALLELISM: "2"}, "labels": {QUEUE_NAME: queue}}
+        put(cache, a_job_document(name, spec={"parallelism": 5, "completions": 50}, metadata=note))
+    plan = decided(cache)
+    assert {admit.uid: admit.count for admit in plan.admits} == {"a": 5, "b": 3}
+    assert (used(cache), cache.usage.by_queue["team-b", "spot", "cpu"]) == (5000, 3000)
+    assert list(waiting(plan).values()) == ["ParentQueueLimit"]
