@@ -1,4 +1,4 @@
-"""Objects of kinds that Penstock does not queue, such as JobSets: what their queue labels come to, and what to do."""
+"""Objects of kinds that no WorkloadKind holds, such as JobSets: what their queue labels come to, and what to do."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def unqueued(document: Mapping[str, Any]) -> tuple[str, ...]:
     metadata = document.get("metadata") or {}
     name = metadata.get("name") or metadata.get("generateName") or "without a name"
     remedy = (
-        f"Penstock does not queue objects of this kind; put the label {QUEUE_NAME} into the templates of its pods, "
-        "or they run outside every queue"
+        "no WorkloadKind holds objects of this kind; apply one, which `penstock kinds list` may have, or put the label "
+        f"{QUEUE_NAME} into the templates of its pods, or they run outside every queue"
     )
     labels = _labels(document)
     found = tuple(

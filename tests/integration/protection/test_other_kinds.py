@@ -1,4 +1,4 @@
-"""A queue's label on an object of a kind that Penstock does not queue: its writer is warned, as `explain` says."""
+"""A queue's label on an object of a kind that no WorkloadKind holds: its writer is warned, as `explain` says."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ async def test_whoever_queues_a_job_set_is_warned(
     await eventually(is_warned, message="the policy is not in effect")
     assert await warned(a_job_set(QUEUE_NAME)) == list(unqueued(a_job_set(QUEUE_NAME)))
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u", "controller": True}
-    for silent in (a_job_set(), a_job_set(KUEUE_QUEUE), a_job_set(QUEUE_NAME, ownerReferences=[owner])):
+    suspended = {**a_job_set(QUEUE_NAME), "spec": {"suspend": True}}
+    for silent in (a_job_set(), a_job_set(KUEUE_QUEUE), a_job_set(QUEUE_NAME, ownerReferences=[owner]), suspended):
         assert await warned(silent) == []
 
     labels = {"metadata": {"labels": {KUEUE_LABELS: "Accepted"}}}
