@@ -311,7 +311,7 @@ async def test_samples_and_shipped_policies_are_legal_models(served: Client) -> 
         "WorkloadKind": parse_workload_kind,
         "WorkloadPriorityClass": parse_workload_priority_class,
     }
-    folders = (CONFIG / "samples", CONFIG / "components")
+    folders = (CONFIG / "samples", CONFIG / "components", CONFIG / "kinds")
     ours = [one for folder in folders for one in load_documents(folder) if one["kind"] in parsers]
 
     assert {document["kind"] for document in ours} == parsers.keys()

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.integration
 
 OF_ALL: Final = (
     "no right to list namespaces, nodes, resourceflavors.penstock.dev, clusterqueues.penstock.dev, "
-    "localqueues.penstock.dev, jobs.batch, workloadpriorityclasses.penstock.dev, deviceclasses.resource.k8s.io, "
+    "localqueues.penstock.dev, limitranges, runtimeclasses.node.k8s.io, priorityclasses.scheduling.k8s.io, "
+    "jobs.batch, workloadpriorityclasses.penstock.dev, workloadkinds.penstock.dev, deviceclasses.resource.k8s.io, "
     "resourceclaimtemplates.resource.k8s.io, pods in the whole cluster: "
     "ask for the ClusterRole view in the whole cluster and for the right to list nodes"
 )

@@ -99,7 +99,8 @@ async def test_who_may_not_list_everything_is_told_what(team: Team, cluster: Clu
     assert (done.code, await asyncio.to_thread(os.path.exists, file)) == (1, False)
     assert done.errors == (
         "Error: no right to list namespaces, nodes, resourceflavors.penstock.dev, clusterqueues.penstock.dev, "
-        "localqueues.penstock.dev, jobs.batch, workloadpriorityclasses.penstock.dev, deviceclasses.resource.k8s.io, "
+        "localqueues.penstock.dev, limitranges, runtimeclasses.node.k8s.io, priorityclasses.scheduling.k8s.io, "
+        "jobs.batch, workloadpriorityclasses.penstock.dev, workloadkinds.penstock.dev, deviceclasses.resource.k8s.io, "
         "resourceclaimtemplates.resource.k8s.io, pods in the whole cluster: "
         "ask for the ClusterRole view in the whole cluster and for the right to list nodes\n"
     )
