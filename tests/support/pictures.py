@@ -22,6 +22,7 @@ from controller.dashboard.loopback import opened
 from controller.demo import workload, world
 from controller.demo.prepare import until_usable
 from controller.kube.apply import apply
+from controller.kube.client import MERGE_PATCH
 from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.pages import a_browser, looking
@@ -75,13 +76,18 @@ def a_still_cluster() -> Iterator[Cluster]:
 async def _fill(sandbox: Sandbox) -> None:
     here = world.of_sandbox("pictures")
     await sandbox.add_nodes(*world.NODE_SHAPES)
+    objects = world.objects(here)
+    (root,) = (one for one in objects if one["kind"] == "ClusterQueue" and "parent" not in one["spec"])
+    path = f"/apis/penstock.dev/v1alpha1/clusterqueues/{root['metadata']['name']}"
     async with sandbox.client() as client:
-        await apply(client, world.objects(here))
+        await apply(client, objects)
         await until_usable(client, here)
+        # all of them wait before the first is admitted, so that their order is the same on a busy machine
+        await client.patch(path, {"spec": {"stopPolicy": "Hold"}}, content_type=MERGE_PATCH)
         for pod in workload.pods(here, _PODS, _SEED):
-            # one after the other, so that they are admitted in the same order each time
             pod["metadata"]["annotations"] = {"run-for": "10h", "penstock.dev/expected-runtime": "10h"}
             await client.post(f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods", pod)
+        await client.patch(path, {"spec": {"stopPolicy": "None"}}, content_type=MERGE_PATCH)
 
 
 @asynccontextmanager
