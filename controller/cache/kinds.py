@@ -35,6 +35,12 @@ from controller.objects.read import (
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
 JOBS: Final = "/apis/batch/v1/jobs"
+COMPLETING: Final = (
+    "/api/v1/limitranges",
+    "/apis/node.k8s.io/v1/runtimeclasses",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+)
+"""What completes templates: these are read once all of it is listed."""
 PODS: Final = "/api/v1/pods"
 """They come last: a queue or node that came later would move what is known of thousands."""
 _POD_GROUP_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
@@ -80,21 +86,14 @@ def objects_of(kind: WorkloadKind, cache: ClusterCache, decode: PodDecoder) -> S
     return ServedKind(kind.group, (kind.version,), kind.resource, WorkloadObjectDecoder(kind, decode), sink)
 
 
-def completing(cache: ClusterCache, decode: PodDecoder) -> tuple[Kind, ...]:
+def _completing(cache: ClusterCache, decode: PodDecoder) -> tuple[Kind, ...]:
     """What completes the templates of Jobs and other objects, which are read anew after it has changed."""
+    limits, runtimes, priorities = COMPLETING
     defaults = decode.defaults
     return (
-        Kind("/api/v1/limitranges", decode_limit_range, template_defaults.limit_ranges(cache, defaults)),
-        Kind(
-            "/apis/node.k8s.io/v1/runtimeclasses",
-            decode_runtime_class,
-            template_defaults.runtime_classes(cache, defaults),
-        ),
-        Kind(
-            "/apis/scheduling.k8s.io/v1/priorityclasses",
-            decode_priority_class,
-            template_defaults.priority_classes(cache, defaults),
-        ),
+        Kind(limits, decode_limit_range, template_defaults.limit_ranges(cache, defaults)),
+        Kind(runtimes, decode_runtime_class, template_defaults.runtime_classes(cache, defaults)),
+        Kind(priorities, decode_priority_class, template_defaults.priority_classes(cache, defaults)),
     )
 
 
@@ -106,7 +105,7 @@ def deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple
         Kind(f"{OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
         Kind(f"{OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         Kind(f"{OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
-        *completing(cache, decode),
+        *_completing(cache, decode),
         Kind(JOBS, JobDecoder(decode), sinks.JobSink(cache)),
         Kind(f"{OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
     )

@@ -15,9 +15,8 @@ class WorkloadKindBook:
 
     def __init__(self) -> None:
         self.known: dict[str, WorkloadKind] = {}
-        self._sets: dict[str, tuple[str, ...]] = {}
-        """Of each object that is held as a whole the uids of its records."""
-        self._kind_of: dict[str, str] = {}
+        self._objects: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """Of each object that is held as a whole its kind, and the uids of its records."""
         self.objects: Counter[str] = Counter()
         """How many objects of each kind there are that are held as a whole."""
         self.troubles: dict[str, str] = {}
@@ -25,17 +24,16 @@ class WorkloadKindBook:
 
     def take_in(self, kind: str, uid: str, sets: Sequence[Pod]) -> tuple[str, ...]:
         """Note the records that an object of this kind consists of; return the uids of those that it no longer has."""
-        former = self._sets.get(uid, ())
+        former = self.sets_of(uid)
         uids = tuple(one.uid for one in sets)
         self.objects[kind] += bool(uids) - bool(former)
-        put_or_drop(self._sets, uid, uids or None)
-        put_or_drop(self._kind_of, uid, kind if uids else None)
+        put_or_drop(self._objects, uid, (kind, uids) if uids else None)
         return tuple(one for one in former if one not in uids)
 
     def of_kind(self, kind: str) -> list[str]:
         """Return the uids of the objects of a kind that are held as a whole."""
-        return [uid for uid, name in self._kind_of.items() if name == kind]
+        return [uid for uid, (name, _) in self._objects.items() if name == kind]
 
     def sets_of(self, uid: str) -> tuple[str, ...]:
         """Return the uids of the records of an object."""
-        return self._sets.get(uid, ())
+        return self._objects[uid][1] if uid in self._objects else ()

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from controller.api.parse import InvalidObject, parse_workload_kind
 from controller.core.workload_kinds.kinds import WorkloadKind
 from controller.core.workload_kinds.policies import Installed, documents_of
+from controller.core.workload_kinds.reading import written
 from controller.kube.manifests import ManifestError, load_documents
 from controller.objects.workload_kinds import to_workload_kind
 from controller.sandbox.shipped import manifests
@@ -35,7 +36,7 @@ def list_kinds() -> None:
     shipped = [_read(document) for document in _shipped().values()]
     width = max(len(one.name) for one in shipped)
     for one in shipped:
-        click.echo(f"{one.name:<{width}}  {one.kind} of {one.api_version}, suspended by {'.'.join(one.suspend)}")
+        click.echo(f"{one.name:<{width}}  {one.kind} of {one.api_version}, suspended by {written(one.suspend)}")
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -30,6 +30,7 @@ from controller.core.keys import (
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.queueing.scheduler_preemption import preempting_class
 from controller.core.reasons import Reason
+from controller.core.workload_kinds.kinds import WorkloadKind
 from controller.core.workloads.groups import GroupFault, GroupKey, Membership, membership
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import Hold
@@ -140,13 +141,18 @@ def decode_held(raw: bytes | Raw) -> HeldJob | None:
         raise UnreadableObject(f"job: {error}") from error
     if not (_is_held(found) and found.spec.suspend) or _has_ended(found):
         return None
-    meta = found.metadata
+    return held_job(found.metadata)
+
+
+def held_job(meta: wire.PodMeta | wire.Owned, kind: WorkloadKind | None = None) -> HeldJob:
+    """Return a Job, or an object of a kind, that is held, as whoever frees it knows it."""
     return HeldJob(
         namespace=meta.namespace,
         name=meta.name,
         uid=meta.uid,
         generation=meta.generation,
         resource_version=meta.resource_version,
+        kind=kind,
     )
 
 

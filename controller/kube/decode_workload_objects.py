@@ -49,6 +49,7 @@ from controller.core.workloads.workload import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode import PodDecoder, claims_of, condition_of
+from controller.kube.decode_jobs import held_job
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.decode_reserved import stamps
 from controller.kube.errors import UnreadableObject
@@ -81,8 +82,7 @@ class WorkloadObjectDecoder:
         """
         try:
             meta = _object.decode(raw).metadata
-            is_held = bool((meta.labels or {}).get(QUEUE_NAME)) and controlling_owner(meta.owner_references) is None
-            sets = self._sets(orjson.loads(bytes(raw)), meta) if is_held else ()
+            sets = self._sets(orjson.loads(bytes(raw)), meta) if _is_held(meta) else ()
         except (DecodeError, ValueError) as error:
             raise UnreadableObject(f"{self.kind.kind}: {error}") from error
         return ObjectState(meta.uid, sets)
@@ -180,17 +180,13 @@ def decode_held_object(kind: WorkloadKind, raw: bytes | Raw) -> HeldJob | None:
         meta, document = _object.decode(raw).metadata, orjson.loads(bytes(raw))
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"{kind.kind}: {error}") from error
-    is_held = (meta.labels or {}).get(QUEUE_NAME) and controlling_owner(meta.owner_references) is None
-    if not is_held or not is_suspended(kind, document) or has_ended(kind, document):
-        return None
-    return HeldJob(
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        generation=meta.generation,
-        resource_version=meta.resource_version,
-        kind=kind,
-    )
+    is_waiting = _is_held(meta) and is_suspended(kind, document) and not has_ended(kind, document)
+    return held_job(meta, kind) if is_waiting else None
+
+
+def _is_held(meta: wire.PodMeta) -> bool:
+    """Whether the object is held as a whole: it names a queue, and no other object controls it."""
+    return bool((meta.labels or {}).get(QUEUE_NAME)) and controlling_owner(meta.owner_references) is None
 
 
 def _uncountable(found: Iterable[FoundSet]) -> Hold | None:

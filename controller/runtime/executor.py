@@ -337,8 +337,7 @@ class Executor:
         pause = _BACKOFF.delay(times)
         if isinstance(error, TooManyRequests):
             pause = max(pause, min(error.retry_after_seconds, _BACKOFF.longest))
-        for other in sent.others:
-            self._cache.settle(other.uid)
+        self._settle(*sent.others)
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
         asyncio.get_running_loop().call_later(pause, self._cache.retry, admit.uid)
 

@@ -21,6 +21,7 @@ from controller.core.gate.protection import Rule
 from controller.core.keys import QUEUE_NAME
 from controller.core.workload_kinds.kinds import WorkloadKind
 from controller.core.workload_kinds.policies import OBJECT_IS_HELD
+from controller.core.workloads.held_sets import path_of_job
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import decode_gated
 from controller.kube.decode_jobs import decode_held
@@ -190,9 +191,8 @@ def _may_pass(error: KubeError) -> bool:
 
 def _path(one: Waiting) -> str:
     if isinstance(one, HeldJob):
-        if one.kind is not None:
-            return one.kind.path(one.namespace, one.name)
-        return f"/apis/batch/v1/namespaces/{one.namespace}/jobs/{one.name}"
+        path = path_of_job if one.kind is None else one.kind.path
+        return path(one.namespace, one.name)
     return f"/api/v1/namespaces/{one.namespace}/pods/{one.name}"
 
 

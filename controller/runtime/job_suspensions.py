@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.core.gate.job_release import suspend_patch
-from controller.core.workloads.held_sets import object_of_set
+from controller.core.workloads.held_sets import uid_of_object
 from controller.core.workloads.pods import Pod
 from controller.kube.client import Client
 from controller.kube.decode_answers import AnswerDecoder
@@ -13,8 +13,7 @@ from controller.runtime.pod_requests import patch_pod
 
 def job_of_evicted(pod: Pod) -> str:
     """Return the uid of what is suspended in place of an eviction of this pod; empty: the pod is evicted."""
-    uid = pod.uid if pod.is_job else pod.admitted_with
-    return object_of_set(uid) or uid
+    return uid_of_object(pod.uid if pod.is_job else pod.admitted_with)
 
 
 class JobSuspensions:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from controller.cache import kinds, sinks
+from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.kinds import JOBS, OURS, PODS, Kind, ServedKind, deciding, where_served
+from controller.cache.kinds import COMPLETING, JOBS, OURS, PODS, Kind, ServedKind, deciding, where_served
 from controller.cache.relays import Relay
 from controller.cache.versions import forget_versions
 from controller.cache.written import Written
@@ -121,8 +121,7 @@ class Watches:
 
         When that has changed, all of them are read anew: it changes seldom, and templates are not kept.
         """
-        completing = {one.path for one in kinds.completing(self.cache, self._decode)}
-        await _listed(one for one in self.informers if isinstance(one, Informer) and one.path in completing)
+        await _listed(one for one in self.informers if isinstance(one, Informer) and one.path in COMPLETING)
         defaults = self._decode.defaults
         version = defaults.version
         async with asyncio.TaskGroup() as group:

@@ -11,7 +11,7 @@ from controller.core.kubernetes.owners import Owner
 from controller.core.quota.used_up import UsedUp
 from controller.core.reasons import NEEDS_A_CHANGE
 from controller.core.workloads.decisions import Admit, Evict
-from controller.core.workloads.held_sets import object_of_set
+from controller.core.workloads.held_sets import uid_of_object
 from controller.core.workloads.pods import Pod
 from controller.kube.clock import rfc3339, rfc3339_micro
 
@@ -68,7 +68,7 @@ def _passed_over(admit: Admit) -> str:
 def _once(pod: Pod, what: str, now: float) -> str:
     """Return the name of an Event of what happens to a pod once; a Job that was suspended is admitted once more."""
     if pod.is_job:
-        return f"{object_of_set(pod.uid) or pod.uid}.{what}.{int(now)}"
+        return f"{uid_of_object(pod.uid)}.{what}.{int(now)}"
     return pod.uid if what == "admitted" else f"{pod.uid}.{what}"
 
 

@@ -13,6 +13,7 @@ from controller.kube.decode_answers import AnswerDecoder
 from controller.kube.errors import KubeError
 from controller.runtime.executor import Executor, Released
 from controller.telemetry.metrics import ControllerMetrics
+from tests.support import train_documents
 from tests.support.builders import a_cache, decided
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import turns
@@ -28,14 +29,16 @@ async def leading() -> None:
 
 
 class Rig:
-    """A cache in which pod or Job a was just admitted, and an executor over a fake client."""
+    """A cache in which pod or Job a, or a Train, was just admitted, and an executor over a fake client."""
 
     def __init__(self, client: FakeClient, document: dict[str, Any] = GATED, **world: Any) -> None:
         self.client = client
-        is_job = document["kind"] == "Job"
-        self.cache: ClusterCache = a_cache(*([] if is_job else [decoded(document)]), **world)
-        if is_job:
+        kind = document["kind"]
+        self.cache: ClusterCache = a_cache(*([decoded(document)] if kind == "Pod" else []), **world)
+        if kind == "Job":
             JobSink(self.cache).upsert(state_of(document))
+        elif kind == "Train":
+            train_documents.take_in(self.cache, document)
         self.released: list[Released] = []
         self.woken = 0
         self.metrics = ControllerMetrics()
@@ -43,7 +46,7 @@ class Rig:
             client.as_client,
             self.cache,
             self.metrics,
-            decode=AnswerDecoder(PodDecoder()),
+            decode=AnswerDecoder(PodDecoder(), self.cache.workload_kinds.known, self.cache.update_pod),
             identity="leader",
             held=leading,
             on_released=self.released.append,

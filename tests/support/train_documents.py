@@ -7,11 +7,13 @@ from typing import Any
 
 import orjson
 
+from controller.cache.cluster import ClusterCache
+from controller.cache.held_objects import HeldObjectSink
 from controller.core.keys import QUEUE_NAME
 from controller.core.workload_kinds.kinds import Ending, PodSetPaths, WorkloadKind
 from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
-from controller.kube.decode_workload_objects import WorkloadObjectDecoder
+from controller.kube.decode_workload_objects import ObjectState, WorkloadObjectDecoder
 from tests.support.pod_documents import a_container, stored_metadata
 
 Json = dict[str, Any]
@@ -71,3 +73,9 @@ def a_train(
 def sets_of(document: Json) -> tuple[Pod, ...]:
     """The records that the decoder makes of a Train."""
     return WorkloadObjectDecoder(TRAIN, PodDecoder())(orjson.dumps(document)).sets
+
+
+def take_in(cache: ClusterCache, document: Json) -> None:
+    """Let a cache know the kind, and a Train."""
+    cache.workload_kinds.known[TRAIN.name] = TRAIN
+    HeldObjectSink(cache, TRAIN.name).upsert(ObjectState("train", sets_of(document)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from controller.core.keys import QUEUE_NAME, RELEASE_ATTEMPT
 from controller.core.kubernetes.pointers import escape
-from controller.core.workloads.held_sets import place_of
+from controller.core.workloads.held_sets import uid_of_object
 from controller.core.workloads.pods import Pod
 
 Operations = list[dict[str, Any]]
@@ -25,7 +25,7 @@ def sameness_tests(uid: str, generation: int, resource_version: str) -> Operatio
 def guards(pod: Pod) -> Operations:
     """Build the tests that the pod or Job is the one that was decided on, as it was then."""
     return [
-        *sameness_tests(place_of(pod).uid if pod.held_set else pod.uid, pod.generation, pod.resource_version),
+        *sameness_tests(uid_of_object(pod.uid), pod.generation, pod.resource_version),
         # labels have no generation either: who is charged must still be who was asked
         {"op": "test", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": pod.queue},
         *attempt_test(pod),

@@ -12,7 +12,7 @@ from enum import Enum
 
 from controller.core.gate.json_patch import Operations, annotate, attempt_test
 from controller.core.keys import GATE, RELEASE_ATTEMPT, REVOKED_BY
-from controller.core.workloads.held_sets import object_of_set
+from controller.core.workloads.held_sets import uid_of_object
 from controller.core.workloads.pods import Pod
 
 _DIGITS = 18
@@ -95,7 +95,7 @@ def revocation(sent: Pod, now: Pod, *, by: str) -> Operations:
     number = str(max(_number(sent.release_attempt), _number(now.release_attempt)) + 1)
     notes = {RELEASE_ATTEMPT: number, REVOKED_BY: by}
     guards: Operations = [
-        {"op": "test", "path": "/metadata/uid", "value": object_of_set(sent.uid) or sent.uid},
+        {"op": "test", "path": "/metadata/uid", "value": uid_of_object(sent.uid)},
         *attempt_test(now),
     ]
     return [*guards, *annotate(now, notes)]

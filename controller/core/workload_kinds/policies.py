@@ -26,6 +26,7 @@ from controller.core.keys import (
 )
 from controller.core.workload_kinds import cel
 from controller.core.workload_kinds.kinds import WorkloadKind
+from controller.core.workload_kinds.reading import written
 
 OBJECT_IS_HELD: Final = "object-is-held"
 """What the refusal to let an object begin starts with."""
@@ -184,10 +185,7 @@ def _new_objects(kind: WorkloadKind, installed: Installed) -> Json:
         return f"{cel.has_no_stamps(template)} || {with_owner}"
 
     queue = f"{_label('object', QUEUE_NAME)}.hasValue()"
-    own = f"!{cel.LABELS}.exists(key, object.metadata.?labels[?key].hasValue())"
-    notes = f"!{cel.ANNOTATIONS}.exists(key, object.metadata.?annotations[?key].hasValue())"
     templates = " && ".join(cel.every_template(one, "object", is_clean) for one in kind.pod_sets)
-    suspend = ".".join(kind.suspend)
     what = f"stamps-are-ours: only Penstock writes its stamps, when it admits the {kind.kind}; remove them"
     return _policy(
         kind,
@@ -199,13 +197,13 @@ def _new_objects(kind: WorkloadKind, installed: Installed) -> Json:
         variables=_variables(owners=_OWNERS, isPart=_IS_PART),
         validations=[
             _refusal(
-                f"!{queue} || {cel.is_true('object', kind.suspend)} || {_IS_PART}",
-                f"{OBJECT_IS_HELD}: {suspend}: a {kind.kind} of a queue has to be created suspended, or it would run"
-                " without quota; create it again: Penstock suspends it",
+                f"!{queue} || {cel.is_true('object', kind.suspend)} || variables.isPart",
+                f"{OBJECT_IS_HELD}: {written(kind.suspend)}: a {kind.kind} of a queue has to be created suspended, or"
+                " it would run without quota; create it again: Penstock suspends it",
             ),
-            _refusal(f"({own} && {notes}) || {_IS_PART}", what),
+            _refusal(f"({cel.has_no_stamps('object')}) || variables.isPart", what),
             _refusal(templates, f"{what.removesuffix('remove them')}remove them from the pod templates"),
-            *_of_users(kind, f"!{queue} || {_IS_PART}"),
+            *_of_users(kind, f"!{queue} || variables.isPart"),
         ],
     )
 
@@ -226,7 +224,7 @@ def _updates(kind: WorkloadKind, installed: Installed) -> Json:
     )
     begins = _refusal(
         f"!variables.queue.hasValue() || !{was} || {would}",
-        f"{OBJECT_IS_HELD}: {'.'.join(kind.suspend)}: only Penstock lets a {kind.kind} of a queue begin, by admission;"
+        f"{OBJECT_IS_HELD}: {written(kind.suspend)}: only Penstock lets a {kind.kind} of a queue begin, by admission;"
         f" leave it true; {_GLASS}",
     )
     return _policy(
@@ -249,10 +247,7 @@ def _updates(kind: WorkloadKind, installed: Installed) -> Json:
 def _keys_are_ours(kind: WorkloadKind) -> list[Json]:
     same_queue = f"{_label('object', QUEUE_NAME)} == {_label('oldObject', QUEUE_NAME)}"
     gets = f"a {kind.kind} gets its queue when it is created, or while it is suspended and not admitted, and keeps it"
-    own = (
-        f"{cel.LABELS}.all(key, object.metadata.?labels[?key] == oldObject.metadata.?labels[?key])"
-        f" && {cel.ANNOTATIONS}.all(key, object.metadata.?annotations[?key] == oldObject.metadata.?annotations[?key])"
-    )
+    own = cel.has_same_stamps("object", "oldObject")
     stamps = " && ".join(cel.is_unchanged(one, cel.has_same_stamps) for one in kind.pod_sets)
     return [
         _refusal(

@@ -9,7 +9,6 @@ from controller.cache.held_objects import HeldObjectSink
 from controller.cache.sinks import PodSink
 from controller.core.gate.object_release import ReleasedSet, release_object_patch
 from controller.core.kubernetes.owners import Owner
-from controller.kube.decode_workload_objects import ObjectState
 from controller.kube.wire import Owned
 from tests.support.builders import (
     a_cache,
@@ -24,7 +23,7 @@ from tests.support.builders import (
 )
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION
-from tests.support.train_documents import TRAIN, Json, a_group, a_template, a_train, sets_of
+from tests.support.train_documents import TRAIN, Json, a_group, a_template, a_train, sets_of, take_in
 
 FLAVORS = {name: a_flavor(name, labels={"pool": name}) for name in ("spot", "gpu")}
 ON_GPU = {"spec": {**a_template("2")["spec"], "nodeSelector": {"pool": "gpu"}}}
@@ -35,10 +34,6 @@ def a_world(**cpu: int) -> ClusterCache:
     nodes = [a_node(f"{name}-1", cpu="8", labels={"pool": name}) for name in FLAVORS]
     quotas = [a_quota(name, cpu=cpu.get(name, 8)) for name in FLAVORS]
     return a_cache(nodes=nodes, flavors=list(FLAVORS.values()), queues=[a_cluster_queue("team-a", *quotas)])
-
-
-def put(cache: ClusterCache, document: Json) -> None:
-    HeldObjectSink(cache, TRAIN.name).upsert(ObjectState("train", sets_of(document)))
 
 
 def used(cache: ClusterCache) -> dict[str, int]:
@@ -53,9 +48,9 @@ def released(document: Json) -> Json:
 def running(cache: ClusterCache) -> Json:
     """Let the decision admit a Train, and show that its release arrived."""
     train = a_train(a_group(replicas=3, template=ON_GPU))
-    put(cache, train)
+    take_in(cache, train)
     admits = decided(cache).admits
-    put(cache, released(train))
+    take_in(cache, released(train))
     for one in admits:
         cache.settle(one.uid)
     return released(train)
@@ -68,7 +63,7 @@ def a_pod_of(uid: str, name: str, **fields: Any) -> Any:
 
 def test_pod_sets_go_in_together_to_flavors_of_their_own() -> None:
     cache = a_world()
-    put(cache, a_train(a_group(replicas=3, template=ON_GPU)))
+    take_in(cache, a_train(a_group(replicas=3, template=ON_GPU)))
     plan = decided(cache)
     assert {one.uid: (one.flavor, dict(one.nodes)) for one in plan.admits} == {
         "train/head": ("spot", {"spot-1": 1}),
@@ -79,11 +74,11 @@ def test_pod_sets_go_in_together_to_flavors_of_their_own() -> None:
 
 def test_none_goes_in_where_one_does_not() -> None:
     cache = a_world(gpu=4)
-    put(cache, a_train(a_group(replicas=3, template=ON_GPU)))
+    take_in(cache, a_train(a_group(replicas=3, template=ON_GPU)))
     plan = decided(cache)
     assert not plan.admits
     assert list(waiting(plan).values()) == ["NeverFits"]
-    put(cache, a_train(a_group(replicas=2, template=ON_GPU)))
+    take_in(cache, a_train(a_group(replicas=2, template=ON_GPU)))
     assert len(decided(cache).admits) == 2
 
 
@@ -102,7 +97,7 @@ def test_an_object_that_stops_is_charged_for_its_pods_alone() -> None:
     document = running(cache)
     PodSink(cache).upsert(a_pod_of("train/big", "a", node="gpu-1"))
     document["spec"]["policy"]["suspend"] = True
-    put(cache, document)
+    take_in(cache, document)
     assert used(cache) == {"spot": 0, "gpu": 2000}
     assert list(cache.stopped_jobs) == ["train"]
     PodSink(cache).remove(Owned(name="a", uid="a"))
@@ -111,8 +106,8 @@ def test_an_object_that_stops_is_charged_for_its_pods_alone() -> None:
 
 def test_a_pod_set_that_goes_is_forgotten() -> None:
     cache = a_world()
-    put(cache, a_train(a_group(), a_group("small")))
-    put(cache, a_train(a_group("small")))
+    take_in(cache, a_train(a_group(), a_group("small")))
+    take_in(cache, a_train(a_group("small")))
     assert sorted(uid for uid in cache.pods) == ["train/head", "train/small"]
     assert cache.workload_kinds.objects[TRAIN.name] == 1
     HeldObjectSink(cache, TRAIN.name).remove(Owned(name="train", uid="train"))
@@ -123,7 +118,7 @@ def test_a_pod_set_that_goes_is_forgotten() -> None:
 
 def test_a_list_without_it_drops_it() -> None:
     cache = a_world()
-    put(cache, a_train())
+    take_in(cache, a_train())
     HeldObjectSink(cache, "others.example.com")
     for _ in HeldObjectSink(cache, "others.example.com").replace(()):
         pass

@@ -9,26 +9,23 @@ import orjson
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.held_objects import HeldObjectSink
 from controller.cache.sinks import PodSink
 from controller.core.gate.object_release import ReleasedSet, release_object_patch
 from controller.core.keys import EVICTION
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_answers import AnswerDecoder
-from controller.kube.decode_workload_objects import ObjectState
 from controller.kube.errors import NotFound, ServerError
 from controller.runtime.eviction_lane import EvictionLane
-from controller.runtime.executor import Executor, Released
 from controller.runtime.job_restorer import JobRestorer
 from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_flavor, a_node, decided
+from tests.support.builders import a_cache, a_flavor, a_node
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import turns
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, raw
-from tests.support.releasing import leading, patch_answered
-from tests.support.train_documents import TRAIN, Json, a_train, sets_of
+from tests.support.releasing import Rig, leading, patch_answered
+from tests.support.train_documents import Json, a_train, sets_of, take_in
 from tests.unit.cache.test_held_objects import a_pod_of
 
 pytestmark = pytest.mark.usefixtures("time")
@@ -39,94 +36,60 @@ JOINED = a_train()
 RELEASED = patched(JOINED, release_object_patch([ReleasedSet(one, [FLAVOR]) for one in sets_of(JOINED)], ADMISSION))
 STOPPED = copy.deepcopy(RELEASED)
 STOPPED["spec"]["policy"]["suspend"] = True
+ROOM: Json = {"nodes": [a_node("node-1", cpu="8")]}
 
 
 def a_world(document: Json) -> ClusterCache:
-    cache = a_cache(nodes=[a_node("node-1", cpu="8")])
-    cache.workload_kinds.known[TRAIN.name] = TRAIN
-    HeldObjectSink(cache, TRAIN.name).upsert(ObjectState("train", sets_of(document)))
+    cache = a_cache(**ROOM)
+    take_in(cache, document)
     return cache
 
 
-def answers(cache: ClusterCache) -> AnswerDecoder:
-    return AnswerDecoder(PodDecoder(), cache.workload_kinds.known, cache.update_pod)
+def a_rig(client: FakeClient) -> Rig:
+    return Rig(client, JOINED, **ROOM)
 
 
-class Rig:
-    """A cache in which a Train was just admitted, and an executor over a fake client."""
-
-    def __init__(self, client: FakeClient) -> None:
-        self.client, self.cache = client, a_world(JOINED)
-        self.released: list[Released] = []
-        self.executor = Executor(
-            client.as_client,
-            self.cache,
-            ControllerMetrics(),
-            decode=answers(self.cache),
-            identity="leader",
-            held=leading,
-            on_released=self.released.append,
-            on_room=lambda: None,
-            workers=2,
-        )
-        self.admits = decided(self.cache).admits
-
-    async def carry_out(self) -> Rig:
-        for admit in self.admits:
-            self.executor.submit(admit)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(self.executor.run(), name="executor")
-            await turns()
-            await self.executor.drain()
-            task.cancel()
-        return self
-
-    @property
-    def charged(self) -> int:
-        return self.cache.usage.by_queue.get(("team-a", "spot", "cpu"), 0)
-
-    @property
-    def assumed(self) -> list[str]:
-        return [uid for uid in ("train/head", "train/big") if self.cache.assumed(uid) is not None]
+def assumed(rig: Rig) -> list[str]:
+    return [uid for uid in ("train/head", "train/big") if rig.cache.assumed(uid) is not None]
 
 
 async def test_a_release_is_one_patch_for_all_pod_sets() -> None:
-    rig = await Rig(patch_answered(raw(RELEASED))).carry_out()
+    rig = await a_rig(patch_answered(raw(RELEASED))).carry_out()
     (call,) = rig.client.calls
     assert (call.method, call.path) == ("PATCH", PATH)
     after = patched(JOINED, call.body)
     assert after["spec"]["policy"]["suspend"] is False
-    assert (rig.charged, rig.assumed) == (5000, [])
+    assert (rig.charged, assumed(rig)) == (5000, [])
     (told,) = rig.released
     assert {told.admit.uid, *(one.uid for one in told.others)} == {"train/head", "train/big"}
 
 
 async def test_a_refused_release_gives_all_of_it_back() -> None:
-    rig = await Rig(patch_answered(raw(JOINED))).carry_out()
-    assert (rig.charged, rig.assumed) == (0, [])
+    rig = await a_rig(patch_answered(raw(JOINED))).carry_out()
+    assert (rig.charged, assumed(rig)) == (0, [])
     assert rig.cache.pods.keys() == {"train/head", "train/big"}
 
 
 async def test_an_object_that_is_gone_is_forgotten() -> None:
-    rig = await Rig(patch_answered(NotFound(404, "", "gone"))).carry_out()
-    assert (rig.charged, rig.assumed, dict(rig.cache.pods)) == (0, [], {})
+    rig = await a_rig(patch_answered(NotFound(404, "", "gone"))).carry_out()
+    assert (rig.charged, assumed(rig), dict(rig.cache.pods)) == (0, [], {})
 
 
 async def test_a_release_without_an_answer_holds_all_of_its_quota() -> None:
-    rig = Rig(patch_answered(ServerError(503, "", "away"), raw(RELEASED)))
+    rig = a_rig(patch_answered(ServerError(503, "", "away"), raw(RELEASED)))
     assert rig.charged == 5000
     await rig.carry_out()
-    assert (rig.charged, rig.assumed, len(rig.released)) == (5000, [], 1)
+    assert (rig.charged, assumed(rig), len(rig.released)) == (5000, [], 1)
 
 
 async def test_an_object_that_was_edited_is_decided_again() -> None:
-    rig = Rig(FakeClient())
+    rig = a_rig(FakeClient())
     more = a_train()
     more["spec"]["groups"][0]["replicas"] = 1
     more["metadata"].update(generation=3, resourceVersion="9")
-    HeldObjectSink(rig.cache, TRAIN.name).upsert(ObjectState("train", sets_of(more)))
+    take_in(rig.cache, more)
     await rig.carry_out()
-    assert (rig.client.calls, rig.charged, rig.assumed) == ([], 0, [])
+    assert (rig.client.calls, rig.charged, assumed(rig)) == ([], 0, [])
 
 
 async def test_all_of_an_object_goes_by_one_patch() -> None:
@@ -138,7 +101,7 @@ async def test_all_of_an_object_goes_by_one_patch() -> None:
         client.as_client,
         cache,
         ControllerMetrics(),
-        decode=answers(cache),
+        decode=AnswerDecoder(PodDecoder(), cache.workload_kinds.known, cache.update_pod),
         held=leading,
         on_evicted=announced.append,
         wake=lambda: None,
