@@ -80,11 +80,11 @@ def written_by_user(template: Mapping[str, Any]) -> str:
 def suspend_patch(job: Pod) -> Operations:
     """Build the operations that suspend what was admitted; refused (422) when it was edited, or suspended, since."""
     place = place_of(job)
-    return [
-        *sameness_tests(place.uid, job.generation, job.resource_version),
-        {"op": "test", "path": place.suspend, "value": False},
-        {"op": "add", "path": place.suspend, "value": True},
-    ]
+    operations = sameness_tests(place.uid, job.generation, job.resource_version)
+    if job.held_set is None:
+        # controllers of other kinds leave a false value out when they write; there the generation alone says it
+        operations.append({"op": "test", "path": place.suspend, "value": False})
+    return [*operations, {"op": "add", "path": place.suspend, "value": True}]
 
 
 def restore_patch(document: Mapping[str, Any]) -> Operations:

@@ -92,5 +92,12 @@ def test_an_object_is_suspended_where_its_kind_says() -> None:
     after = released(a_train())
     record = sets_of(after)[0]
     assert patched(after, suspend_patch(record))["spec"]["policy"]["suspend"] is True
+    edited = {**stopped(after), "metadata": {**after["metadata"], "generation": 9}}
     with pytest.raises(PatchFailed):
-        patched(stopped(after), suspend_patch(record))
+        patched(edited, suspend_patch(record))
+
+
+def test_an_object_is_suspended_though_false_is_left_out() -> None:
+    after = released(a_train())
+    after["spec"]["policy"] = {}
+    assert patched(after, suspend_patch(sets_of(after)[0]))["spec"]["policy"] == {"suspend": True}
