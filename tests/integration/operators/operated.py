@@ -59,13 +59,14 @@ class Operated:
     def _path(self, kind: str, name: str = "") -> str:
         return PLURALS[kind].format(f"namespaces/{self._namespace}") + (f"/{name}" if name else "")
 
-    async def make(self, kind: str, name: str, spec: Json, **metadata: Any) -> None:
-        """Create an object; `metadata` are labels and annotations."""
+    async def make(
+        self, kind: str, name: str, spec: Json, *, params: Mapping[str, str] | None = None, **metadata: Any
+    ) -> Json:
+        """Create an object, and return it as it was stored; `metadata` are labels and annotations."""
         path = self._path(kind)
         version = path.removeprefix("/apis/").partition("/namespaces")[0]
-        await self._client.post(
-            path, {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
-        )
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+        return dict(orjson.loads(await self._client.post(path, body, params=params)))
 
     async def change(self, kind: str, name: str, spec: Json) -> None:
         """Merge into an object's spec."""
