@@ -18,8 +18,11 @@ from controller.visibility.changes.change import Change, Cost
 from controller.visibility.editing import Case
 from controller.visibility.lines import amounts_before, line, line_of
 
-_MOST_STEPS = 8
-"""So many shortages are put right one after the other before a way counts as none."""
+_MOST_STEPS = 16
+"""So many shortages are put right one after the other before a way counts as none.
+
+Two resources of a quota and room may all be short, each of them several times where others take what is added.
+"""
 
 
 @dataclass(frozen=True, slots=True)

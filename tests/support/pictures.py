@@ -48,7 +48,7 @@ async def _queue(page: Page) -> None:
 
 
 async def _pod(page: Page) -> None:
-    await expect(page.get_by_text("Each of these was tried")).to_be_visible(timeout=120_000)
+    await expect(page.get_by_text("more nodes of flavor spot")).to_be_visible(timeout=120_000)
 
 
 async def _nodes(page: Page) -> None:

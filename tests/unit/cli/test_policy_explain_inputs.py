@@ -188,5 +188,5 @@ def test_a_queue_label_on_a_kind_that_is_not_queued_is_told(label: str, tool: Ex
 def test_objects_of_groups_that_make_pods_are_never_passed_over(tool: ExplainTool) -> None:
     job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "fit"}}
     _, _, err = tool.text([a_pod(), job], a_namespace("default"))
-    assert "document 2: RayJob fit: Penstock does not queue objects of this kind" in err
+    assert "document 2: RayJob fit: no WorkloadKind holds" in err
     assert "makes no pods" not in err
