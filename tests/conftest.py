@@ -49,4 +49,5 @@ def _group(item: pytest.Item) -> str:
 
 def _way(item: pytest.Item) -> str:
     given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return "".join(f"[{given[name]}]" for name in _OF_EACH_WAY if name in given)
+    # no brackets: pytest-xdist takes what stands before one for a parameter, and knows no group then
+    return "".join(f":{given[name]}" for name in _OF_EACH_WAY if name in given)
