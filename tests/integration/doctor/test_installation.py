@@ -192,6 +192,7 @@ MUTATING = f"{ADMISSION}/mutatingwebhookconfigurations"
         (authority(-1), "Error", f"{AT}: caBundle", "expired at "),
         (authority(5), "Warning", f"{AT}: caBundle", "expires at "),
     ],
+    ids=["none", "expired", "expires soon"],  # each process draws certificates of its own
 )
 async def test_a_bundle_that_cannot_be_trusted_is_found(
     doctor: Doctor, client: Client, bundle: str | None, severity: str, where: str, what: str

@@ -227,6 +227,7 @@ async def test_pods_that_are_tried_show_what_the_apiserver_does() -> None:
         (authority(-1), "Error", "expired at 2026-02-28T08:00:00Z: "),
         (authority(3), "Warning", "expires at 2026-03-04T08:00:00Z, "),
     ],
+    ids=["none", "no PEM", "no base64", "expired", "expires soon"],  # each process draws certificates of its own
 )
 @pytest.mark.usefixtures("time")
 async def test_bundles_are_judged_once_each(bundle: str, severity: str, what: str) -> None:
