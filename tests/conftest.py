@@ -20,18 +20,24 @@ settings.register_profile("without-deadline", settings(deadline=None))
 settings.load_profile("without-deadline")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one folder on a real control plane in one process and one after the other.
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep the tests of one folder on a real control plane in one process.
 
     So they share what they start, which ends with the last of them. Where a folder is run in several ways, each on a
     control plane of its own, those of one way are kept together. Those that stand beside the folders are kept together
-    by file. All of them come before the tests that end at once, and the longest first, or they would end last.
+    by file. pytest-xdist asks for groups before it is the turn of the hook below.
     """
-    for item in items:
-        if not any(item.path.is_relative_to(folder) for folder in _MEASURED):
-            item.add_marker(pytest.mark.no_cover)
-        if group := _group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
+    if not any(item.path.is_relative_to(folder) for folder in _MEASURED):
+        item.add_marker(pytest.mark.no_cover)
+    if group := _group(item):
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests of a group come one after the other, groups before the tests that end at once, and the longest first.
+
+    Else these would end last.
+    """
     items.sort(key=_place)  # the order that was drawn stays within each
 
 

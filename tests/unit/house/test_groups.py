@@ -32,6 +32,8 @@ def test_tests_of_a_group_run_in_one_process(tmp_path: Path) -> None:
     assert len(set(ran)) == 1
 
 
-def test_groups_have_names_that_pytest_xdist_can_read(request: pytest.FixtureRequest) -> None:
-    names = {mark.args[0] for item in request.session.items for mark in item.iter_markers("xdist_group")}
-    assert not [name for name in names if "]" in name or "@" in name]
+def test_every_group_is_known_to_pytest_xdist(request: pytest.FixtureRequest, worker_id: str) -> None:
+    named = {item.nodeid: mark.args[0] for item in request.session.items for mark in item.iter_markers("xdist_group")}
+    assert not [name for name in named.values() if "]" in name or "@" in name]
+    if worker_id != "master":
+        assert not [nodeid for nodeid, name in named.items() if not nodeid.endswith(f"@{name}")]
