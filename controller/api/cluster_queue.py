@@ -203,6 +203,14 @@ class ClusterQueueSpec(QueueFlavors):
             " counting a failure, and waits again. Only with reservationTimeout."
         ),
     ] = "Keep"
+    max_run_time: Annotated[
+        DurationText | None,
+        Field(
+            description="How long an admitted pod or Job of the queue may run, such as 8h, at most 744h. Penstock "
+            "writes activeDeadlineSeconds when it admits it, so that Kubernetes ends it then. Of a Job that is held "
+            "as a whole the time of all its admissions counts. Left out: as long as it likes."
+        ),
+    ] = None
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(

@@ -8,6 +8,7 @@ from pydantic import Field, StrictInt
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, active
 from controller.api.rules import SchemaKeys
+from controller.api.schedule import DurationText
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 
@@ -27,6 +28,13 @@ class WorkloadPriorityClassSpec(Model):
         ),
         SchemaKeys(format="int32"),
     ]
+    max_run_time: Annotated[
+        DurationText | None,
+        Field(
+            description="How long an admitted pod or Job of the class may run, such as 1h, at most 744h; where its "
+            "queue has a maxRunTime too, the shorter one applies. Left out: the class does not limit it."
+        ),
+    ] = None
     description: Annotated[str, Field(description="What the class is for.", max_length=1024)] = ""
 
 

@@ -28,7 +28,14 @@ from controller.kube.decode_jobs import JobState
 from controller.kube.wire import Owned
 from controller.objects.budgets import read_sums
 from controller.objects.pod_policies import to_policy
-from controller.objects.queues import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
+from controller.objects.queues import (
+    to_cluster_queue,
+    to_dry_spell,
+    to_flavor,
+    to_local_queue,
+    to_seconds,
+    to_variation,
+)
 from controller.objects.read import Entry, Key, Read
 
 K = TypeVar("K")
@@ -324,8 +331,9 @@ def priority_class_sink(cache: ClusterCache, written: Written) -> ObjectSink:
 
     def put(key: Key, read: Read | None) -> None:
         model = read.model if read is not None else None
-        value = model.spec.value if isinstance(model, WorkloadPriorityClass) else None
-        cache.move(cache.positions.set_class(key[1], value))
+        spec = model.spec if isinstance(model, WorkloadPriorityClass) else None
+        value, run_time = (None, 0) if spec is None else (spec.value, to_seconds(spec.max_run_time) or 0)
+        cache.move(cache.positions.set_class(key[1], value, run_time))
         cache.reopen_all()  # who may preempt whom is another matter now
 
     return ObjectSink(written.priority_classes, put)

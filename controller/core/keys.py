@@ -89,6 +89,9 @@ KUEUE_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
 KUEUE_MIN_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"
 """Job annotation of Kueue, written by the user."""
 
+KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+"""Job label of Kueue, written by the user."""
+
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"
@@ -118,6 +121,15 @@ of a Job with fewer pods than it wants. Users may write and remove it themselves
 MIN_PARALLELISM: Final = "penstock.dev/min-parallelism"
 """Annotation of Jobs, written by the user: with how many pods the Job may be admitted where not all of them fit."""
 
+MAX_RUN_TIME: Final = "penstock.dev/max-run-time"
+"""Annotation of pods and Jobs, written by the user: how long it runs at most, all its admissions together."""
+
+RUN_TIME_LIMIT: Final = "penstock.dev/run-time-limit"
+"""Annotation of an admitted Job: the seconds that it may run from this admission on; Kubernetes ends it then."""
+
+RUN_TIME_USED: Final = "penstock.dev/run-time-used"
+"""Annotation of a Job with a limit that was suspended: the seconds that it ran in all its admissions until then."""
+
 RELEASE_ATTEMPT: Final = "penstock.dev/release-attempt"
 """Annotation of pods and Jobs: a number that each release patch tests. The next one revokes all patches sent before."""
 
@@ -141,6 +153,8 @@ STAMPED_ANNOTATIONS: Final = (
     PREEMPTIONS,
     RELEASE_ATTEMPT,
     REVOKED_BY,
+    RUN_TIME_LIMIT,
+    RUN_TIME_USED,
     USER,
 )
 """Annotations of pods, Jobs and their templates that only Penstock writes."""

@@ -15,7 +15,9 @@ from controller.core.gate.job_growth import read_count
 from controller.core.gate.job_protection import JOB_CONTROLLER, MOST_PODS
 from controller.core.gate.job_release import written_by_user
 from controller.core.gate.opening import HeldJob
+from controller.core.gate.run_time import read_max_run_time, read_used
 from controller.core.keys import (
+    ADMITTED_AT,
     ADMITTED_JOB,
     CLUSTER_QUEUE,
     EXPECTED_RUNTIME,
@@ -24,6 +26,7 @@ from controller.core.keys import (
     MIN_PARALLELISM,
     PRIORITY_CLASS,
     QUEUE_NAME,
+    RUN_TIME_LIMIT,
     USER,
     WANTED_PARALLELISM,
 )
@@ -35,13 +38,15 @@ from controller.core.workloads.groups import GroupFault, GroupKey, Membership, m
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import Hold
 from controller.kube import wire
+from controller.kube.clock import epoch
 from controller.kube.decode import PodDecoder, claims_of, condition_of
 from controller.kube.decode_owners import job_of
-from controller.kube.decode_reserved import stamps
+from controller.kube.decode_reserved import admitted_at, stamps
 from controller.kube.errors import UnreadableObject
 
 _job = Decoder(wire.JobObject)
 _template = Decoder(wire.PodTemplate)
+_SUSPENDED: Final = ("Suspended", "True")
 _ENDED: Final = ("Complete", "Failed")
 _AS_GANG: Final = {GANG: "true"}
 
@@ -133,6 +138,17 @@ class JobDecoder:
         )
 
 
+def run_time_of(document: Mapping[str, Any]) -> int:
+    """Return for how many seconds a Job ran from its admission until it was suspended; 0 where it does not say."""
+    admitted = (document["metadata"].get("annotations") or {}).get(ADMITTED_AT)
+    said = (document.get("status") or {}).get("conditions") or ()
+    stopped = next((one.get("lastTransitionTime") for one in said if (one["type"], one["status"]) == _SUSPENDED), None)
+    try:
+        return max(0, round(epoch(stopped) - epoch(admitted))) if admitted and stopped else 0
+    except ValueError:
+        return 0
+
+
 def decode_held(raw: bytes | Raw) -> HeldJob | None:
     """Return a Job that is held as a whole and suspended; None for any other. Raise UnreadableObject for no Job."""
     try:
@@ -164,9 +180,19 @@ def _state_of(found: wire.JobObject, *, is_stamped: bool) -> dict[str, Any]:
         "is_finished": _has_ended(found),
         "is_terminating": found.metadata.deletion_timestamp is not None,
         "is_stopping": is_suspended and is_stamped,
+        "ends_by": _ends_by(found),
         "said": condition_of(found.status.conditions or ()),
-        "written": "" if is_stamped else written_by_user(orjson.loads(bytes(found.spec.template))),
+        "written": ""
+        if is_stamped
+        else written_by_user(orjson.loads(bytes(found.spec.template)), found.spec.active_deadline_seconds or 0),
     }
+
+
+def _ends_by(found: wire.JobObject) -> float:
+    """Return when a limit ends the Job, counted from its admission: that comes no later than its pods."""
+    notes, deadline = found.metadata.annotations or {}, found.spec.active_deadline_seconds
+    admitted = admitted_at(notes.get(ADMITTED_AT))
+    return admitted + deadline if admitted and deadline and RUN_TIME_LIMIT in notes else 0.0
 
 
 def _has_ended(found: wire.JobObject) -> bool:
@@ -192,16 +218,18 @@ def _to_keep_alive(job: Job) -> int:
 def _size_of(
     job: Job, notes: Mapping[str, str], *, is_running: bool, is_indexed: bool
 ) -> tuple[dict[str, Any], Hold | None]:
-    """Return how many pods it is to keep alive, needs and wants, as fields of a Pod; and what is wrong with that."""
+    """Return how many pods it is to keep alive, needs and wants, and how long, as fields of a Pod; and its fault."""
     wanted = max(job.parallelism, read_count(notes.get(WANTED_PARALLELISM, "")) if is_running else 0)
     grows_by_index = is_indexed and job.completions == job.parallelism
     wider = replace(job, parallelism=wanted, completions=wanted if grows_by_index else job.completions)
     count, whole = min(_to_keep_alive(job), MOST_PODS), _to_keep_alive(wider)
     size: dict[str, Any] = {"count": count, "parallelism": wanted, "more": whole - count if whole <= MOST_PODS else 0}
     size["indexes"] = job.parallelism if grows_by_index else 0
+    size["run_time"], unread = read_max_run_time(notes)
+    size["run_time_used"] = read_used(notes)
     text = notes.get(MIN_PARALLELISM)
-    if text is None or is_running:
-        return size, None
+    if text is None or is_running or unread:
+        return size, None if is_running else unread
     least = read_count(text)
     if not 1 <= least <= job.parallelism:
         what = f"annotation {MIN_PARALLELISM} is {text!r}; write a number from 1 to spec.parallelism"

@@ -30,7 +30,7 @@ def stamps(labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any
         "cluster_queue": labels.get(CLUSTER_QUEUE),
         "flavor": flavor,
         "flavors": _flavors(notes[FLAVORS]) if flavor is None and FLAVORS in notes else (),
-        "admitted_at": _admitted_at(notes.get(ADMITTED_AT)),
+        "admitted_at": admitted_at(notes.get(ADMITTED_AT)),
         "admitted_by": intern(notes.get(ADMITTED_BY, "")),
         "release_attempt": notes.get(RELEASE_ATTEMPT),
         "preemptions": _preemptions(notes.get(PREEMPTIONS, "")),
@@ -43,7 +43,7 @@ def _flavors(noted: str) -> tuple[str, ...]:
     return tuple(name for name in noted.split(",") if name)
 
 
-def _admitted_at(text: str | None) -> float:
+def admitted_at(text: str | None) -> float:
     """Read our stamp; what the break-glass group may have made of it is none."""
     try:
         return epoch(text)

@@ -100,6 +100,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         mix=_mix(spec),
         flavor_mode=FlavorMode(spec.flavor_mode),
         pins=spec.pin == "Prefer",
+        run_time=to_seconds(spec.max_run_time) or 0,
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         when_can_preempt=WhenCanPreempt(spec.flavor_fungibility.when_can_preempt),
         namespaces=to_selector(spec.namespace_selector),
@@ -112,7 +113,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,
         takes_back_by="reclaimOverQuota" if spec.reclaim_over_quota else "",
-        reservation_timeout=_seconds(spec.reservation_timeout),
+        reservation_timeout=to_seconds(spec.reservation_timeout),
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
         preemption=_preemption(spec.preemption),
@@ -158,7 +159,7 @@ def _preemption(written: WrittenPreemption) -> Preemption:
         Reclaim(written.reclaim_within_cohort),
         borrow.policy == "LowerPriority",
         borrow.max_priority_threshold,
-        _seconds(written.minimum_runtime) or 0,
+        to_seconds(written.minimum_runtime) or 0,
     )
 
 
@@ -181,11 +182,12 @@ def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
         amounts(lambda one: one.nominal_quota),
         borrowing=amounts(lambda one: one.borrowing_limit),
         lending=amounts(lambda one: one.lending_limit),
-        fallback_after=_seconds(written.fallback_after) or 0,
+        fallback_after=to_seconds(written.fallback_after) or 0,
     )
 
 
-def _seconds(duration: str | None) -> int | None:
+def to_seconds(duration: str | None) -> int | None:
+    """Return the seconds of a duration that was written; None for one that was not."""
     return None if duration is None else parse_duration(duration)
 
 

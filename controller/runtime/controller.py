@@ -28,6 +28,7 @@ from controller.runtime.history_lane import History, HistoryLane
 from controller.runtime.job_restorer import JobRestorer
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.notification_lane import NotificationLane
+from controller.runtime.run_time_warnings import RunTimeWarnings
 from controller.runtime.sampling_lane import SamplingLane
 from controller.runtime.side_writes import ConditionLane
 from controller.runtime.status_lane import StatusLane
@@ -42,7 +43,7 @@ _DRAIN_SECONDS = 15.0
 _SETTLE_SECONDS = 3.0
 
 
-_Lane = ForecastLane | HistoryLane | JobRestorer | NotificationLane | SamplingLane
+_Lane = ForecastLane | HistoryLane | JobRestorer | NotificationLane | RunTimeWarnings | SamplingLane
 
 
 class Controller:
@@ -224,6 +225,7 @@ class Controller:
             "history": self._history,
             "job-restorer": JobRestorer(self._client, self._cache, held=self._held),
             "notifications": self._notifications,
+            "run-time-warnings": RunTimeWarnings(self._cache, self._events.announce_end),
         }
         if self._history is not None:
             lanes["history-samples"] = SamplingLane(self._client, self._cache, self._history.recorder)

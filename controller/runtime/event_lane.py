@@ -65,6 +65,10 @@ class EventLane:
         """Queue the Event of an eviction."""
         self._put(events.evicted(evict, instance=self._instance, now=clock.now()))
 
+    def announce_end(self, job: Pod) -> None:
+        """Queue the Event of a Job that is ended soon."""
+        self._put(events.ends_soon(job, instance=self._instance, now=clock.now()))
+
     def announce_wait(self, pod: Pod, reason: str, message: str) -> None:
         """Queue the Event of a pod that begins to wait, or waits for another reason, on the pod or on its owner.
 

@@ -207,7 +207,8 @@ class Executor:
     def _prepare(self, parts: Sequence[_Part]) -> tuple[Sent, Operations]:
         pod, admit, flavors = parts[0].pod, parts[0].admit, parts[0].flavors
         at = clock.rfc3339(clock.now())
-        admission = Admission(admit.cluster_queue, at=at, by=self._identity, preemptions=admit.preemptions)
+        run_time = self._cache.positions.run_time(pod)
+        admission = Admission(admit.cluster_queue, at, self._identity, admit.preemptions, run_time)
         stamps = Stamps(
             cluster_queue=admit.cluster_queue,
             flavors=tuple(one.name for one in flavors),

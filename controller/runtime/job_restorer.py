@@ -24,6 +24,7 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.backoff import Backoff
 from controller.kube.client import Client
+from controller.kube.decode_jobs import run_time_of
 from controller.kube.errors import KubeError, NotFound, one_line
 from controller.runtime.pod_requests import patch_pod, pod_path
 from controller.telemetry import logs
@@ -69,7 +70,7 @@ class JobRestorer:
     def _patch(self, job: Pod, document: dict[str, Any]) -> Operations:
         """Return the patch that puts it back; none where that has happened, or where its kind is known no more."""
         if job.held_set is None:
-            return restore_patch(document) if _is_stamped(document) else []
+            return restore_patch(document, ran=run_time_of(document)) if _is_stamped(document) else []
         kind = self._cache.workload_kinds.known.get(job.held_set.kind)
         is_stamped = ORIGINAL_TEMPLATE in (document["metadata"].get("annotations") or {})
         return [] if kind is None or not is_stamped else restore_object_patch(kind, document)

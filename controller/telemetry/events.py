@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+from controller.core.calendar.durations import format_duration
 from controller.core.keys import GROUP, VERSION
 from controller.core.kubernetes.owners import Owner
 from controller.core.quota.used_up import UsedUp
@@ -76,6 +77,15 @@ def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:
     """Say that a pod was evicted, why, and why that costs its owner nothing. A pod is evicted at most once."""
     event = _event(evict.pod, _once(evict.pod, "evicted", now), instance=instance, now=now)
     return {**event, "reason": "Evicted", "action": "Evict", "message": f"{evict.cause}: {evict.text}"}
+
+
+def ends_soon(job: Pod, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that an admitted Job is ended soon, since it was admitted to run no longer. Said again it is the same."""
+    event = _event(job, f"{job.uid}.ends-soon.{int(job.ends_by)}", instance=instance, now=now)
+    left = max(0, int(job.ends_by - now))
+    limit = format_duration(round(job.ends_by - job.admitted_at))
+    message = f"Kubernetes ends the Job in {left} s, at {rfc3339(job.ends_by)}: it was admitted to run for {limit}"
+    return {**event, "type": "Warning", "reason": "RunTimeEnds", "action": "Warn", "message": message}
 
 
 def waits(pod: Pod, reason: str, message: str, *, instance: str, now: float) -> dict[str, Any]:

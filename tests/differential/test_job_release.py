@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from controller.core.gate.job_release import release_job_patch, restore_patch
@@ -41,10 +42,11 @@ def _changes(random: Random) -> Iterator[Pair]:
         pods = pods_of(before)
         if not isinstance(narrow(pods.shape.constraints, flavor), Narrowing):
             continue
-        after = patched(before, release_job_patch(pods, [flavor], ADMISSION))
+        admission = replace(ADMISSION, run_time=random.choice((0, 1, 600, 2**31 - 1)))
+        after = patched(before, release_job_patch(pods, [flavor], admission))
         yield before, after
         stopped = {**edited(after, suspend=True), "status": _STOPPED}
-        yield stopped, patched(stopped, restore_patch(stopped))
+        yield stopped, patched(stopped, restore_patch(stopped, ran=random.randrange(1000)))
 
 
 def test_no_patch_of_a_job_is_refused(kubernetes: Oracle) -> None:

@@ -45,6 +45,7 @@ def _faults_of_job(request: TemplateRequest, world: ReviewLookups) -> Iterator[s
             yield from job_protection.job_stays_held(old, new, who)
             yield from job_protection.template_is_fixed(old, new, who)
             yield from job_protection.job_does_not_grow(old, new, who)
+            yield from job_protection.job_runs_no_longer(old, new, who)
 
 
 def check_note(request: TemplateRequest, world: ReviewLookups) -> Answer:

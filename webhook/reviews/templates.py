@@ -88,6 +88,7 @@ class _Spec(msgspec.Struct):
     completions: int | None = None
     completion_mode: str | None = msgspec.field(name="completionMode", default=None)
     suspend: bool | None = None
+    deadline: int | None = msgspec.field(name="activeDeadlineSeconds", default=None)
     managed_by: str | None = msgspec.field(name="managedBy", default=None)
     jobs: _Jobs | None = msgspec.field(name="jobTemplate", default=None)
 
@@ -147,6 +148,7 @@ def _maker(holder: _Object, template: Mapping[str, Any] | None) -> GuardedJob:
         completions=makes.spec.completions,
         is_indexed=makes.spec.completion_mode == "Indexed",
         is_suspended=bool(makes.spec.suspend),
+        deadline=makes.spec.deadline or 0,
         managed_by=makes.spec.managed_by or "",
         has_started=holder.status.started is not None,
     )

@@ -75,7 +75,7 @@ def _holding(job: GuardedJob, metadata: Mapping[str, Any], queue: str, takes_kue
     if takes_kueues and labels.get(KUEUE_PRIORITY_CLASS) and PRIORITY_CLASS not in labels:
         new[PRIORITY_CLASS] = labels[KUEUE_PRIORITY_CLASS]
     yield from added("labels", labels or None, new)
-    yield from added("annotations", own or None, annotations_of_job(own) if takes_kueues else {})
+    yield from added("annotations", own or None, annotations_of_job(labels, own) if takes_kueues else {})
     present = job.of_template.get("annotations")
     notes = topology_of_pods(present or {}) if takes_kueues else {}
     yield from within(("spec", "template"), added("annotations", present, notes))

@@ -13,7 +13,7 @@ from controller.cache.forecasts.outruns import Outruns
 from controller.core.forecasts.expected_ends import ExpectedEnds, Holding
 from controller.core.forecasts.forecast import Forecast
 from controller.core.forecasts.run_history import RunHistory
-from controller.core.forecasts.runtimes import claimed, declared, expected_end, step_after
+from controller.core.forecasts.runtimes import claimed, declared, expected_end, least, step_after
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
@@ -66,14 +66,16 @@ class Foresight:
                 kept.clear()
         return former != bool(self._queues)
 
-    def runtime(self, pod: Pod) -> int:
+    def runtime(self, pod: Pod, limit: int = 0) -> int:
         """Return the seconds that a queued pod says it runs, where that matters to anybody; else 0.
 
-        Where its namespace is not believed, those of its own deadline alone.
+        Its queue and class may `limit` them (0: not). Where its namespace is not believed, those of its own deadline
+        and of the limit alone: something surely ends it by then.
         """
         if not self._queues:
             return 0
-        return pod.deadline if pod.namespace in self._outruns.told else declared(pod, self._job(pod))
+        said = pod.deadline if pod.namespace in self._outruns.told else declared(pod, self._job(pod))
+        return least(said, limit)
 
     def advance(self, now: float) -> None:
         """Let it be this time, epoch seconds: who should have ended by now is expected to run on."""

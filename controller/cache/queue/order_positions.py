@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from controller.cache.queue.allowed_classes import AllowedClasses
 from controller.cache.queue.queue_top import QueueTops
 from controller.cache.timers.timers import Timers
+from controller.core.gate.run_time import run_time_left
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.allowed_classes import not_allowed
 from controller.core.queueing.operator_actions import held, is_on_top
@@ -34,7 +35,8 @@ def bearing(job: Job | None) -> tuple[object, ...] | None:
 
 
 class OrderPositions:
-    """`classes` are the values of the WorkloadPriorityClasses by name; `timers` tell whose priority grows when.
+    """`classes` are the values of the WorkloadPriorityClasses by name, and `run_times` the seconds that some allow;
+    `timers` tell whose priority grows when.
 
     `moved` are the local queues whose waiting pods all have to take their places anew before the next decision, and
     `moved_namespaces` those of which all queues do: their pods may be of other classes.
@@ -52,6 +54,7 @@ class OrderPositions:
         self._local_queues = local_queues
         self.timers = Timers()
         self.classes: dict[str, int] = {}
+        self.run_times: dict[str, int] = {}
         self.moved: set[QueueKey] = set()
         self.moved_namespaces: set[str] = set()
         self._tops = QueueTops(self.moved)
@@ -99,10 +102,11 @@ class OrderPositions:
         self.moved.clear()
         return moved
 
-    def set_class(self, name: str, value: int | None) -> Sequence[str]:
-        """Take in the value of a WorkloadPriorityClass, or forget it; return the waiting pods that this moves."""
-        if self.classes.get(name) == value:
+    def set_class(self, name: str, value: int | None, run_time: int = 0) -> Sequence[str]:
+        """Take in a WorkloadPriorityClass, or forget it (None); return the waiting pods that this moves."""
+        if (self.classes.get(name), self.run_times.get(name, 0)) == (value, run_time):
             return ()
+        self.run_times[name] = run_time
         if value is None:
             del self.classes[name]
         else:
@@ -115,6 +119,18 @@ class OrderPositions:
         So do all, where the queue is another one to those below it.
         """
         self.moved.update(self._local_queues if self._allowed.put(name, queue) else doors)
+
+    def run_time(self, pod: Pod) -> int:
+        """Return for how many seconds a waiting pod or Job may run once it is admitted; 0: nobody limits it.
+
+        Objects of other kinds have no field by which Kubernetes would end them.
+        """
+        if pod.held_set is not None:
+            return 0
+        local = self._local_queues.get((pod.namespace, pod.queue or ""))
+        queue = None if local is None else self._queues.get(local.cluster_queue)
+        by_class = self.run_times.get(priority_class_of(pod, job_of(pod, self._jobs)) or "", 0)
+        return run_time_left((0 if queue is None else queue.run_time, by_class, pod.run_time), pod.run_time_used)
 
     def of_job(self, uid: str) -> Sequence[str]:
         """Return the waiting pods that name this Job as their owner."""

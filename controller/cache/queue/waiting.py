@@ -165,7 +165,8 @@ class Waiting:
         order, hold = self.positions.take(pod)
         hold = hold or self.rejections.hold_of(pod.uid)
         pod = self.owned.owned(self.unschedulable.applied(pod))
-        return QueuedPod(pod, order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
+        runtime = self.foresight.runtime(pod, self.positions.run_time(pod))
+        return QueuedPod(pod, order, hold, self.fallbacks.waited(pod), runtime)
 
     def serves(self, name: str, queue: ClusterQueue | None, variation: Variation) -> bool:
         """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""

@@ -72,6 +72,10 @@ class AdmittedJobs:
         (_, job), _ = now or former or (("", ""), None)
         return job
 
+    def admitted(self) -> frozenset[str]:
+        """Return the uids of the Jobs that are admitted."""
+        return frozenset(self._widths)
+
     def has_pods(self, namespace: str, uid: str) -> bool:
         """Whether any pod of it lives that was seen."""
         return (namespace, uid) in self._seen

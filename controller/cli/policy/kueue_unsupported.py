@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from controller.cli.policy.workloads import WORKLOADS, held_for
-from controller.core.keys import KUEUE_MIN_PARALLELISM, MIN_PARALLELISM, QUEUE_NAME
+from controller.core.keys import KUEUE_MAX_EXEC_TIME, KUEUE_MIN_PARALLELISM, MAX_RUN_TIME, MIN_PARALLELISM, QUEUE_NAME
 
 Object = Mapping[str, Any]
 
@@ -22,9 +22,9 @@ _NO_WORKLOADS: Final = "there are no Workloads here: write what that one says in
 UNSUPPORTED: Final = (
     (
         "labels",
-        "kueue.x-k8s.io/max-exec-time-seconds",
-        "write activeDeadlineSeconds into the spec of the pod, or of a Job's pod template, where it counts from each"
-        " pod's start",
+        KUEUE_MAX_EXEC_TIME,
+        "write penstock.dev/max-run-time onto a Job that names its queue itself, or activeDeadlineSeconds into the spec"
+        " of the pod or pod template, where it counts from each pod's start",
     ),
     ("labels", "kueue.x-k8s.io/pod-group-pod-index", _IN_ORDER),
     ("labels", "kueue.x-k8s.io/prebuilt-workload-name", _NO_WORKLOADS),
@@ -110,9 +110,12 @@ def unsupported(document: Object) -> tuple[str, ...]:
     )
 
 
+_TAKEN_OVER: Final = {KUEUE_MIN_PARALLELISM: MIN_PARALLELISM, KUEUE_MAX_EXEC_TIME: MAX_RUN_TIME}
+
+
 def _is_taken_over(key: str, metadata: Object) -> bool:
     """Whether ours stands beside it, which a Job gets where the labels of Kueue are accepted."""
-    return key == KUEUE_MIN_PARALLELISM and MIN_PARALLELISM in (metadata.get("annotations") or {})
+    return key in _TAKEN_OVER and _TAKEN_OVER[key] in (metadata.get("annotations") or {})
 
 
 def _places(document: Object) -> Iterator[tuple[str, ...]]:

@@ -31,7 +31,7 @@ def stated(annotation: str | None, deadline: int | None) -> int:
         said = 0 if annotation is None else read_runtime(annotation)
     except RuntimeFault:
         said = 0
-    return _least(said, deadline or 0)
+    return least(said, deadline or 0)
 
 
 def read_runtime(annotation: str) -> int:
@@ -50,7 +50,7 @@ def read_runtime(annotation: str) -> int:
 
 def declared(pod: Pod, job: Job | None) -> int:
     """Return the seconds for which a pod runs at most as it or its Job says; 0: neither does."""
-    return _least(pod.expected_runtime, job.deadline if job is not None else 0)
+    return least(pod.expected_runtime, job.deadline if job is not None else 0)
 
 
 def claimed(pod: Pod, job: Job | None) -> int:
@@ -96,6 +96,6 @@ def put_off(end: float, step: float, now: float) -> float:
     return end if end > now else end + (floor((now - end) / step) + 1) * step
 
 
-def _least(one: int, other: int) -> int:
+def least(one: int, other: int) -> int:
     """Of two bounds the tighter one; 0 is none."""
     return min(one, other) if one and other else one or other

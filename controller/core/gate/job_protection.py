@@ -23,6 +23,7 @@ from controller.core.keys import (
     KUEUE_QUEUE,
     ORIGINAL_TEMPLATE,
     QUEUE_NAME,
+    RUN_TIME_LIMIT,
     WANTED_PARALLELISM,
 )
 
@@ -46,6 +47,8 @@ class GuardedJob:
     parallelism: int = 1
     completions: int | None = None
     is_indexed: bool = False
+    deadline: int = 0
+    """Its own activeDeadlineSeconds; 0: none."""
     managed_by: str = ""
     has_started: bool = False
     """Of a stored Job: whether it runs, or has until a moment ago; until then its template can be changed."""
@@ -204,6 +207,16 @@ def job_does_not_grow(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
     both = "raise spec.completions to the same" if old.grows_by_index else "leave spec.completions"
     advice = f"{both}, lower it, or set spec.suspend to true: a Job that waits may have more"
     return (f"{Rule.NO_GROWTH}: spec.{name}: {what}; {advice}",)
+
+
+def job_runs_no_longer(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
+    """UPDATE: where a limit holds for an admitted Job, its deadline may only be made shorter."""
+    is_longer = new.deadline == 0 < old.deadline or old.deadline < new.deadline
+    if who.is_trusted or not old.runs_here or RUN_TIME_LIMIT not in old.annotations or not is_longer:
+        return ()
+    before, after = (f"{one} seconds" if one else "none" for one in (old.deadline, new.deadline))
+    what = f"was {before} and would be {after}, and the Job was admitted to run no longer"
+    return (f"{Rule.NO_GROWTH}: spec.activeDeadlineSeconds: {what}; leave it as it was; {_BREAK_GLASS}",)
 
 
 def wish_is_a_number(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:

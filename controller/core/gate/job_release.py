@@ -14,7 +14,8 @@ from typing import Any, Final
 from controller.core.gate.job_growth import read_count
 from controller.core.gate.json_patch import Operations, add_annotations, add_labels, annotate, guards, sameness_tests
 from controller.core.gate.narrowing_patch import narrowing_patch
-from controller.core.gate.release_patch import Admission, stamps_of
+from controller.core.gate.release_patch import DEADLINE, Admission, deadline_operations, stamps_of
+from controller.core.gate.run_time import read_used
 from controller.core.keys import (
     ADMITTED_AT,
     ADMITTED_BY,
@@ -25,6 +26,8 @@ from controller.core.keys import (
     ORIGINAL_TEMPLATE,
     PREEMPTIONS,
     QUEUE_NAME,
+    RUN_TIME_LIMIT,
+    RUN_TIME_USED,
     WANTED_PARALLELISM,
 )
 from controller.core.kubernetes.pointers import escape
@@ -38,6 +41,7 @@ _NARROWED: Final = ("nodeSelector", "affinity", "tolerations")
 """The fields of the template's spec that a release changes."""
 _LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 _ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PREEMPTIONS)
+_DEADLINE: Final = "activeDeadlineSeconds"
 PARALLELISM: Final = "/spec/parallelism"
 
 
@@ -54,7 +58,10 @@ def release_job_patch(
     labels, notes = stamps_of(job, [one.name for one in flavors], admission)
     inside = {**notes, ADMITTED_JOB: job.uid}
     is_part = 0 < count < job.count
-    wanted = {WANTED_PARALLELISM: str(job.parallelism)} if is_part else {}
+    own = {WANTED_PARALLELISM: str(job.parallelism)} if is_part else {}
+    if admission.run_time:
+        own[RUN_TIME_LIMIT] = str(admission.run_time)
+    deadline = (read_written(job.written) or {}).get(_DEADLINE, 0)
     return [
         *guards(job),
         {"op": "test", "path": "/spec/suspend", "value": True},
@@ -62,18 +69,21 @@ def release_job_patch(
         *add_labels(_TEMPLATE, {QUEUE_NAME: job.queue or "", **labels}),
         *add_annotations(_TEMPLATE, inside, are_any=job.outline.template_annotations),
         *add_labels("", labels),
-        *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written, **wanted}),
+        *annotate(job, {**notes, ORIGINAL_TEMPLATE: job.written, **own}),
+        *deadline_operations(deadline, admission.run_time),
         *([{"op": "add", "path": PARALLELISM, "value": count}] if is_part else []),
         {"op": "add", "path": "/spec/suspend", "value": False},
     ]
 
 
-def written_by_user(template: Mapping[str, Any]) -> str:
-    """Return as JSON what the user wrote in the parts of a template that a release changes."""
+def written_by_user(template: Mapping[str, Any], deadline: int = 0) -> str:
+    """Return as JSON what the user wrote in the parts of a template that a release changes, and as a Job's deadline."""
     spec, labels = template.get("spec") or {}, (template.get("metadata") or {}).get("labels") or {}
     found = {name: spec[name] for name in _NARROWED if spec.get(name) is not None}
     if QUEUE_NAME in labels:
         found["queue"] = labels[QUEUE_NAME]
+    if deadline:
+        found[_DEADLINE] = deadline
     return json.dumps(found, separators=(",", ":"), sort_keys=True)
 
 
@@ -87,8 +97,10 @@ def suspend_patch(job: Pod) -> Operations:
     return [*operations, {"op": "add", "path": place.suspend, "value": True}]
 
 
-def restore_patch(document: Mapping[str, Any]) -> Operations:
+def restore_patch(document: Mapping[str, Any], *, ran: int = 0) -> Operations:
     """Build the operations that put a suspended Job back as its user wrote it, so that it can wait again.
+
+    It ran for `ran` seconds, which counts where its run time is limited.
 
     `document` is the Job as the apiserver has it, with stamps. What the stamps say of the template is believed: only
     Penstock writes them. Where they are damaged, which the break-glass group can do, the template stays narrowed.
@@ -104,8 +116,22 @@ def restore_patch(document: Mapping[str, Any]) -> Operations:
         operations.append({"op": "add", "path": PARALLELISM, "value": wanted})
         if spec.get("completionMode") == "Indexed" and spec["completions"] == spec["parallelism"]:
             operations.append({"op": "add", "path": "/spec/completions", "value": wanted})
+    if RUN_TIME_LIMIT in notes:
+        operations += _run_time_restored(document, (written or {}).get(_DEADLINE), ran)
     operations += removed_stamps(f"{_TEMPLATE}/metadata", spec["template"].get("metadata") or {}, ADMITTED_JOB)
-    return operations + removed_stamps("/metadata", metadata, ORIGINAL_TEMPLATE, WANTED_PARALLELISM)
+    own = ORIGINAL_TEMPLATE, WANTED_PARALLELISM, RUN_TIME_LIMIT
+    return operations + removed_stamps("/metadata", metadata, *own)
+
+
+def _run_time_restored(document: Mapping[str, Any], deadline: int | None, ran: int) -> Operations:
+    """Build the operations that put the deadline back as its user wrote it, and keep how long the Job ran."""
+    operations: Operations = []
+    if deadline is not None:
+        operations.append({"op": "add", "path": DEADLINE, "value": deadline})
+    elif _DEADLINE in document["spec"]:
+        operations.append({"op": "remove", "path": DEADLINE})
+    used = str(read_used(document["metadata"]["annotations"]) + ran)
+    return operations + add_annotations("", {RUN_TIME_USED: used}, are_any=True)
 
 
 def read_written(text: str | None) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from controller.core.keys import (
     KUEUE_GROUP,
     KUEUE_GROUP_SIZE,
     KUEUE_LABELS,
+    KUEUE_MAX_EXEC_TIME,
     KUEUE_MIN_PARALLELISM,
     KUEUE_PREFERRED_TOPOLOGY,
     KUEUE_PRIORITY_CLASS,
@@ -23,6 +24,7 @@ from controller.core.keys import (
     KUEUE_REQUIRED_TOPOLOGY,
     KUEUE_SLICE_SIZE,
     KUEUE_SLICE_TOPOLOGY,
+    MAX_RUN_TIME,
     MIN_PARALLELISM,
     POD_GROUP,
     POD_GROUP_SIZE,
@@ -68,11 +70,14 @@ def topology_of_pods(annotations: Labels) -> dict[str, str]:
     return {ours: value for ours, value in annotations_of_pod(annotations).items() if ours != POD_GROUP_SIZE}
 
 
-def annotations_of_job(annotations: Labels) -> dict[str, str]:
+def annotations_of_job(labels: Labels, annotations: Labels) -> dict[str, str]:
     """Return the annotations of ours that a Job that is held as a whole lacks and its own of Kueue stand for."""
-    if KUEUE_MIN_PARALLELISM not in annotations or MIN_PARALLELISM in annotations:
-        return {}
-    return {MIN_PARALLELISM: annotations[KUEUE_MIN_PARALLELISM]}
+    found = {}
+    if KUEUE_MIN_PARALLELISM in annotations and MIN_PARALLELISM not in annotations:
+        found[MIN_PARALLELISM] = annotations[KUEUE_MIN_PARALLELISM]
+    if labels.get(KUEUE_MAX_EXEC_TIME) and MAX_RUN_TIME not in annotations:
+        found[MAX_RUN_TIME] = f"{labels[KUEUE_MAX_EXEC_TIME]}s"
+    return found
 
 
 def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:

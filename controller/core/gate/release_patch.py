@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from controller.core.gate.json_patch import Operations, add_labels, annotate, guards
 from controller.core.gate.narrowing_patch import narrowing_patch
+from controller.core.gate.run_time import limited
 from controller.core.keys import (
     ADMITTED_AT,
     ADMITTED_BY,
@@ -25,18 +27,22 @@ from controller.core.queueing.queues import Flavor
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Domain
 
+DEADLINE: Final = "/spec/activeDeadlineSeconds"
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
     """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it.
 
-    `preemptions`: how many in a row led to its place (`preemption.rounds`).
+    `preemptions`: how many in a row led to its place (`preemption.rounds`). `run_time`: for how many seconds it may run
+    (`gate.run_time`); 0: nobody limits it.
     """
 
     cluster_queue: str
     at: str
     by: str
     preemptions: int = 0
+    run_time: int = 0
 
 
 def release_patch(
@@ -60,9 +66,16 @@ def release_patch(
         *guards(pod),
         *narrowing_patch(pod, flavors, domains, node=node if is_pinned else None),
         *_stamps(pod, [one.name for one in flavors], admission, _noted(pod, node, is_pinned=is_pinned)),
+        *deadline_operations(pod.deadline, admission.run_time),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
+
+
+def deadline_operations(own: int, run_time: int) -> Operations:
+    """Build the operation that has Kubernetes end a pod or Job whose own deadline (0: none) is too late."""
+    deadline = limited(own, run_time)
+    return [{"op": "add", "path": DEADLINE, "value": deadline}] if deadline else []
 
 
 def _noted(pod: Pod, node: str | None, *, is_pinned: bool) -> str | None:

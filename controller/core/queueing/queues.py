@@ -158,7 +158,8 @@ class ClusterQueue:
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `takes_back_by` says by which of its fields what it uses beyond
     its quotas and limits is evicted; empty: it stays. `reservation_timeout`: seconds that a pod may be on no node
-    after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
+    after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them.
+    `run_time`: the seconds for which a pod or Job of it may run; 0: for ever. `fair_sharing`
     of a root: the tree shares fairly.
     """
 
@@ -189,6 +190,7 @@ class ClusterQueue:
     mix: Mix | None = None
     flavor_mode: FlavorMode = FlavorMode.ORDERED
     pins: bool = True
+    run_time: int = 0
 
     @property
     def tells_users(self) -> bool:

@@ -115,6 +115,9 @@ class Pod:
     wants `spec.parallelism` to be; of one that is admitted, `more`, how many pods it would keep alive beyond `count`
     with that. These wait as a record of their own (`workloads.elastic_jobs`), of which `of` is the Job's uid.
     `indexes`: its parallelism, where it is an Indexed Job with as many completions, which grow together; 0: it is none.
+    `run_time` is for how many seconds its user lets it run at most, 0: for ever; `run_time_used` how many of them it
+    had in its admissions before. Of one that is admitted, `ends_by`: when Kubernetes ends it by such a limit, in
+    seconds since 1970; 0: there is none.
     """
 
     uid: str
@@ -174,6 +177,9 @@ class Pod:
     more: int = 0
     indexes: int = 0
     of: str = ""
+    run_time: int = 0
+    run_time_used: int = 0
+    ends_by: float = 0.0
 
     @property
     def key(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from controller.core.keys import ADMITTED_JOB
+from controller.core.keys import ADMITTED_JOB, RUN_TIME_LIMIT
 from controller.kube.client import MERGE_PATCH
 from tests.integration.protection.job_table import (
     STAMPS_OF_JOB,
@@ -80,9 +80,11 @@ class JobField:
         path = f"{self._jobs()}/{name}"
         if start not in (JobStart.OUTSIDE, JobStart.WAITING, JobStart.FOREIGN):
             template = {"metadata": STAMPS_OF_TEMPLATE}
-            await self._made(
-                "PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": {"suspend": False, "template": template}}
-            )
+            spec = {"suspend": False, "template": template}
+            await self._made("PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": spec})
+        if start is JobStart.LIMITED:
+            limit = {"metadata": {"annotations": {RUN_TIME_LIMIT: "3600"}}, "spec": {"activeDeadlineSeconds": 3600}}
+            await self._made("PATCH", path, limit)
         if start is JobStart.SUSPENDED:
             await self._made("PATCH", path, {"spec": {"suspend": True}})
         return name

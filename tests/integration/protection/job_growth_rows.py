@@ -122,4 +122,32 @@ GROWING_JOBS = (
         )
         for subresource, through in (("", ""), ("status", " through the status"))
     ),
+    *(
+        JobRow(
+            rule=Rule.NO_GROWTH,
+            name=f"the deadline of a Job with a limit may not be {what}",
+            who=who,
+            does=UpdateJob(JobStart.LIMITED, spec(activeDeadlineSeconds=seconds)),
+            outcome=Refused(("spec.activeDeadlineSeconds", "was 3600 seconds", told)),
+        )
+        for what, who, seconds, told in (
+            ("longer", Who.EDITOR, 7200, "would be 7200 seconds"),
+            ("removed", Who.EDITOR, None, "would be none"),
+            ("longer by an administrator", Who.ADMINISTRATOR, 3601, "would be 3601 seconds"),
+        )
+    ),
+    *(
+        JobRow(
+            rule=Rule.NO_GROWTH,
+            name=f"the deadline of {what}",
+            who=who,
+            does=UpdateJob(start, spec(activeDeadlineSeconds=seconds)),
+            outcome=Stored(),
+        )
+        for what, who, start, seconds in (
+            ("a Job with a limit may be shorter", Who.EDITOR, JobStart.LIMITED, 60),
+            ("a Job with a limit is the break-glass group's", Who.BREAK_GLASS, JobStart.LIMITED, 7200),
+            ("an admitted Job without a limit is its user's", Who.EDITOR, JobStart.ADMITTED, 7200),
+        )
+    ),
 )

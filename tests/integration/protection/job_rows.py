@@ -12,8 +12,10 @@ from controller.core.keys import (
     HELD,
     HOLD,
     HOLD_PODS,
+    KUEUE_MAX_EXEC_TIME,
     KUEUE_MIN_PARALLELISM,
     KUEUE_PRIORITY_CLASS,
+    MAX_RUN_TIME,
     MIN_PARALLELISM,
     ORIGINAL_TEMPLATE,
     PRIORITY_CLASS,
@@ -46,6 +48,7 @@ NIGHTLY = {
         {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "table", "controller": True}
     ]
 }
+SHORT_BY_KUEUE = joined(BY_KUEUE, {"labels": {KUEUE_MAX_EXEC_TIME: "60"}})
 FEW_BY_KUEUE = joined(BY_KUEUE, {"annotations": {KUEUE_MIN_PARALLELISM: "1"}})
 APP = {"labels": {"app": "a"}}
 ELSEWHERE = {"managedBy": "example.com/controller"}
@@ -100,6 +103,24 @@ CREATE_JOBS = (
         )
         for name, metadata, where, labels, without in (
             ("Kueue's minimum comes with its label", FEW_BY_KUEUE, Where.KUEUE, {MIN_PARALLELISM: "1"}, ()),
+            ("Kueue's longest time comes with its label", SHORT_BY_KUEUE, Where.KUEUE, {MAX_RUN_TIME: "60s"}, ()),
+            (
+                "Kueue's longest time and minimum come together",
+                *(joined(SHORT_BY_KUEUE, FEW_BY_KUEUE), Where.KUEUE, {MAX_RUN_TIME: "60s", MIN_PARALLELISM: "1"}, ()),
+            ),
+            (
+                "a longest time of its own stays beside Kueue's",
+                *(joined(SHORT_BY_KUEUE, {"annotations": {MAX_RUN_TIME: "1h"}}), Where.KUEUE),
+                *({MAX_RUN_TIME: "1h"}, ()),
+            ),
+            (
+                "a longest time without a number is taken as it is",
+                *(joined(BY_KUEUE, {"labels": {KUEUE_MAX_EXEC_TIME: "x"}}), Where.KUEUE, {MAX_RUN_TIME: "xs"}, ()),
+            ),
+            (
+                "Kueue's longest time means nothing where it is not accepted",
+                *(joined(SHORT_BY_KUEUE, QUEUED_LABELS), Where.PLAIN, {}, (MAX_RUN_TIME,)),
+            ),
             (
                 "our minimum goes before Kueue's",
                 *(joined(FEW_BY_KUEUE, {"annotations": {MIN_PARALLELISM: "2"}}), Where.KUEUE),

@@ -42,6 +42,8 @@ class JobStart(StrEnum):
     """The same, of an Indexed Job with as many completions as pods at a time."""
     WIDE = "wide"
     """The same, with more pods at a time than completions: these are three and two."""
+    LIMITED = "limited"
+    """Admitted to run for an hour."""
     SUSPENDED = "suspended"
     """Admitted, and suspended again."""
     FOREIGN = "foreign"

@@ -24,6 +24,7 @@ NAME = "penstock-kueue-unsupported"
 BEFORE = f"Validation failed for ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}': "
 QUEUED = {QUEUE_NAME: "main"}
 LONGEST = {"kueue.x-k8s.io/max-exec-time-seconds": "3600"}
+PREBUILT = {"kueue.x-k8s.io/prebuilt-workload-name": "train"}
 
 
 def written(part: str, key: str) -> Json:
@@ -121,7 +122,7 @@ async def test_every_unsupported_key_is_told_as_explain_says(writer: Writer, kin
 
 
 async def test_what_is_taken_over_is_not_told(writer: Writer, client: Client, namespace: str) -> None:
-    job = workload("Job", QUEUED)
+    job = workload("Job", {**QUEUED, **LONGEST})
     job["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "1"}
     assert await writer.tried(job) == told_of(job) != []
     await accept_labels_of_kueue(client, namespace)
@@ -150,7 +151,7 @@ async def test_what_waits_in_no_queue_of_ours_is_kueues_business(writer: Writer)
 async def test_where_kueues_labels_count_its_manifest_is_warned(
     writer: Writer, client: Client, namespace: str, job_sets: str
 ) -> None:
-    moved = (workload("Job", {KUEUE_QUEUE: "main", **LONGEST}), a_pod({KUEUE_QUEUE: "main", **LONGEST}))
+    moved = (workload("Job", {KUEUE_QUEUE: "main", **PREBUILT}), a_pod({KUEUE_QUEUE: "main", **PREBUILT}))
     job_set = with_all(a_job_set(KUEUE_QUEUE))
     for silent in (*moved, job_set):
         assert await writer.tried(silent) == []

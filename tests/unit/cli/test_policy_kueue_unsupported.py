@@ -40,7 +40,8 @@ def told(answer: Json) -> list[str]:
 
 ON_JOB = (
     "metadata.labels[kueue.x-k8s.io/max-exec-time-seconds] on Job train means nothing to Penstock: write "
-    "activeDeadlineSeconds into the spec of the pod, or of a Job's pod template, where it counts from each pod's start"
+    "penstock.dev/max-run-time onto a Job that names its queue itself, or activeDeadlineSeconds into the spec of the "
+    "pod or pod template, where it counts from each pod's start"
 )
 ON_TEMPLATE = (
     "spec.jobTemplate.spec.template.metadata.annotations[kueue.x-k8s.io/job-min-parallelism] on CronJob nightly means "
@@ -55,7 +56,7 @@ def test_a_key_without_effect_on_a_job_that_waits_is_told(tool: ExplainTool) -> 
     assert told(tool.answer(job, a_namespace("default"))) == [ON_JOB]
     assert f"  note: {ON_JOB}\n" in tool.text(job, a_namespace("default"))[1]
     by_kueue = a_job({"labels": {**LONGEST, KUEUE_QUEUE: "main"}})
-    assert told(tool.answer(by_kueue, MOVING)) == [ON_JOB]
+    assert told(tool.answer(by_kueue, MOVING)) == []  # it gets penstock.dev/max-run-time
     assert told(tool.answer(a_job({"labels": LONGEST}), a_namespace("default", **{DEFAULT_QUEUE: "main"}))) == [ON_JOB]
 
 
