@@ -15,8 +15,10 @@ from tests.support.apiserver_proxy import ApiserverProxy
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.team import Team
 
+WAYS = [Gate.WEBHOOK, pytest.param(Gate.POLICIES, marks=pytest.mark.more)]
 
-@pytest.fixture(scope="package", params=[Gate.WEBHOOK, Gate.POLICIES], ids=["webhook", "in-apiserver"])
+
+@pytest.fixture(scope="package", params=WAYS, ids=["webhook", "in-apiserver"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A control plane with Penstock in it, the gate kept in one way; its controller stands still for those of tests."""
     with a_cluster(gate=request.param) as cluster:

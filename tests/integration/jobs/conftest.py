@@ -11,8 +11,10 @@ from tests.integration.jobs.held import HeldJobs
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.team import Team
 
+WAYS = [Gate.WEBHOOK, pytest.param(Gate.POLICIES, marks=pytest.mark.more)]
 
-@pytest.fixture(scope="package", params=list(Gate), ids=lambda gate: gate.name.lower())
+
+@pytest.fixture(scope="package", params=WAYS, ids=["webhook", "policies"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The folder's cluster, with either keeper of the gate."""
     with a_cluster(gate=request.param) as cluster:

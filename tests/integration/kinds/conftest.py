@@ -17,8 +17,10 @@ from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation, impersonation
 from tests.support.team import Team
 
+WAYS = [pytest.param(Gate.WEBHOOK, marks=pytest.mark.more), Gate.POLICIES]
 
-@pytest.fixture(scope="package", params=list(Gate), ids=lambda gate: gate.name.lower())
+
+@pytest.fixture(scope="package", params=WAYS, ids=["webhook", "policies"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The folder's cluster, with either keeper of the gate, and the kind."""
     with a_cluster(gate=request.param, before=_with_trains) as cluster:

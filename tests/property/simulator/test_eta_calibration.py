@@ -59,7 +59,7 @@ def cases(busy: Busy, seed: int) -> Iterator[Case]:
 
 @pytest.fixture(scope="module")
 def found() -> list[Case]:
-    return [case for seed in seeds(20) for case in cases(draw(seed), seed)]
+    return [case for seed in seeds(10) for case in cases(draw(seed), seed)]
 
 
 def pinball(guesses: tuple[float, ...], came: float) -> float:
@@ -69,7 +69,7 @@ def pinball(guesses: tuple[float, ...], came: float) -> float:
 
 
 def test_the_median_error_is_a_tenth_of_the_wait_at_most(found: list[Case]) -> None:
-    assert len(found) >= 100
+    assert len(found) >= 50
     assert median(case.error for case in found) < 0.10
 
 
