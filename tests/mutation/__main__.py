@@ -1,4 +1,4 @@
-"""Tries every mutant: on pairs of pods that the apiserver has judged, then by the unit and property tests.
+"""Tries every mutant: on pairs of pods or Jobs that the apiserver has judged, then by the unit and property tests.
 
 The first that tells it from the original ends the trial.
 
@@ -37,11 +37,13 @@ from tests.mutation.mutants import Mutant, mutants
 _ROOT = Path(__file__).parents[2]
 _SURVIVORS = Path(__file__).parent / "survivors.txt"
 _UPDATE = "controller/core/pod_update"
+_JOB_UPDATE = "controller/core/job_update"
 _NARROWING = ("gate/narrowing.py", "kubernetes/labels.py")
 _UPDATE_TESTS = (
     "tests/unit/core/test_pod_update.py",
     "tests/differential/test_agreement.py::test_our_table_of_fields_is_that_of_kubernetes",
 )
+_JOB_UPDATE_TESTS = ("tests/unit/core/test_job_release.py", "tests/unit/core/test_run_time.py")
 _NARROWING_TESTS = (
     *("tests/unit/core/test_narrowing.py", "tests/unit/core/test_labels.py", "tests/unit/core/test_release_patch.py"),
     *("tests/property/pods/test_narrowing.py", "tests/property/pods/test_amounts_and_labels.py"),
@@ -49,22 +51,23 @@ _NARROWING_TESTS = (
 _LOADED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 """Hypothesis is loaded before pytest, once for all."""
 _PAIRS = 3000
+_OF_JOBS = 12000
 _SECONDS = 300
 """Nothing here takes so long, unless the mutant never ends."""
 
-_judged: list[Any] = []
-"""Pairs of pods with the apiserver's verdict, the corpus first. Each child has them from its parent."""
+_judged: dict[str, list[Any]] = {}
+"""Pairs of pods, and of Jobs, with the apiserver's verdict, the corpus first. Each child has them from its parent."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A mutant of a module, and the tests that must kill it. `asks_pairs`: judged pairs are tried first."""
+    """A mutant of a module, and the tests that must kill it. `pairs`: the judged pairs that are tried first."""
 
     module: str
     file: Path
     mutant: Mutant
     tests: tuple[str, ...]
-    asks_pairs: bool
+    pairs: str
 
     @property
     def name(self) -> str:
@@ -84,8 +87,8 @@ def main() -> int:
     # to see that a test fails is enough: no smaller example is looked for, and none is kept for the next mutant
     settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), derandomize=True, database=None)
     settings.load_profile("mutants")
-    _judged.extend(_in_child(_judge_pairs))
-    click.echo(f"{len(trials)} mutants, {len(_judged)} judged pairs")
+    _judged.update(_in_child(_judge_pairs))
+    click.echo(f"{len(trials)} mutants, {sum(map(len, _judged.values()))} judged pairs")
     survivors = []
     context = multiprocessing.get_context("fork")
     with context.Pool(arguments.jobs, maxtasksperchild=1) as pool:
@@ -115,12 +118,13 @@ def _known() -> list[str]:
 
 
 def _trials() -> Iterator[Trial]:
-    update = [(file, _UPDATE_TESTS, True) for file in sorted((_ROOT / _UPDATE).glob("*.py"))]
-    narrowing = [(_ROOT / "controller/core" / name, _NARROWING_TESTS, False) for name in _NARROWING]
-    for file, tests, asks_pairs in (*update, *narrowing):
+    update = [(file, _UPDATE_TESTS, "pods") for file in sorted((_ROOT / _UPDATE).glob("*.py"))]
+    jobs = [(file, _JOB_UPDATE_TESTS, "jobs") for file in sorted((_ROOT / _JOB_UPDATE).glob("*.py"))]
+    narrowing = [(_ROOT / "controller/core" / name, _NARROWING_TESTS, "") for name in _NARROWING]
+    for file, tests, asked in (*update, *jobs, *narrowing):
         module = ".".join(file.relative_to(_ROOT).with_suffix("").parts)
         for mutant in mutants(file.read_text(encoding="utf-8")):
-            yield Trial(module, file, mutant, tests, asks_pairs)
+            yield Trial(module, file, mutant, tests, asked)
 
 
 def _unbroken(trials: Sequence[Trial]) -> Iterator[Trial]:
@@ -135,14 +139,20 @@ def _in_child(function: Any) -> Any:
         return pool.apply(function)
 
 
-def _judge_pairs() -> list[Any]:
+def _judge_pairs() -> dict[str, list[Any]]:
     from tests.differential.corpus import cases
+    from tests.differential.job_pairs import job_pairs
     from tests.differential.pairs import pairs
 
     known = [(case.old, case.new, case.verdict) for case in cases()]
-    drawn = list(pairs(Random(1), _PAIRS))  # noqa: S311 - cases, not secrets
     with oracle.Oracle(oracle.ensure()) as kubernetes:
-        return known + [(*pair, verdict) for pair, verdict in zip(drawn, kubernetes.judge(drawn), strict=True)]
+
+        def judged(drawn: list[Any]) -> list[Any]:
+            return [(*pair, verdict) for pair, verdict in zip(drawn, kubernetes.judge(drawn), strict=True)]
+
+        pods = judged(list(pairs(Random(1), _PAIRS)))  # noqa: S311 - cases, not secrets
+        jobs = judged(list(job_pairs(Random(1), _OF_JOBS)))  # noqa: S311 - cases, not secrets
+    return {"pods": known + pods, "jobs": jobs}
 
 
 def _try(trial: Trial) -> tuple[str, bool]:
@@ -164,10 +174,10 @@ def _end(number: int, frame: object) -> None:
 
 
 def _survives(trial: Trial) -> bool:
-    if trial.asks_pairs:
+    if trial.pairs:
         from tests.differential.agreement import our_verdict
 
-        if any(our_verdict(old, new) != verdict for old, new, verdict in _judged):
+        if any(our_verdict(old, new) != verdict for old, new, verdict in _judged[trial.pairs]):
             return False
     return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *_LOADED, *trial.tests]) == 0
 
