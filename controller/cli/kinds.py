@@ -33,10 +33,10 @@ def kinds() -> None:
 @kinds.command("list")
 def list_kinds() -> None:
     """List the kinds that come with Penstock."""
-    shipped = [_read(document) for document in _shipped().values()]
-    width = max(len(one.name) for one in shipped)
-    for one in shipped:
-        click.echo(f"{one.name:<{width}}  {one.kind} of {one.api_version}, suspended by {written(one.suspend)}")
+    shipped = {name: _read(document) for name, document in _shipped().items()}
+    width = max(map(len, shipped))
+    for name, one in shipped.items():
+        click.echo(f"{name:<{width}}  {one.kind} of {one.api_version}, suspended by {written(one.suspend)}")
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -87,7 +87,8 @@ def render(names: tuple[str, ...], files: tuple[Path, ...], penstock_namespace: 
 
 
 def _shipped() -> dict[str, dict[str, Any]]:
-    return {str(one["metadata"]["name"]): one for one in load_documents(manifests("kinds"))}
+    """By the names of their files: two operators may have a kind of the same name, and a cluster one of them."""
+    return {file.stem: one for file in sorted(manifests("kinds").glob("*.yaml")) for one in load_documents(file)}
 
 
 def _by_name(name: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.core.gate.protection import Actor
 from controller.core.gate.users import JOB_MAKERS
 from controller.core.keys import ADMITTED_JOB
+from controller.core.workloads.held_sets import object_of_set
 from webhook.reviews.admission import Request
 from webhook.reviews.lookups import ReviewLookups
 
@@ -30,6 +31,7 @@ def is_of_admitted_job(request: Request) -> bool:
     """A pod that was admitted with its Job: our release wrote the Job's uid into the template, which nobody else may.
 
     By its creator too: only the Job controller makes pods of that template, and anybody can write the rest on a pod.
+    Of an object of a WorkloadKind, whose controller made the Job, it is the uid of a pod set.
     """
     metadata = request.pod.get("metadata") or {}
     uid = (metadata.get("annotations") or {}).get(ADMITTED_JOB)
@@ -39,7 +41,7 @@ def is_of_admitted_job(request: Request) -> bool:
         owner.get("controller")
         and owner.get("kind") == "Job"
         and str(owner.get("apiVersion")).startswith("batch/")
-        and owner.get("uid") == uid
+        and (owner.get("uid") == uid or object_of_set(uid) is not None)
         for owner in metadata.get("ownerReferences") or ()
     )
 

@@ -15,6 +15,7 @@ from controller.core.gate.job_growth import read_count
 from controller.core.gate.kueue_labels import are_accepted
 from controller.core.gate.protection import STAMPS, Actor, Rule, Texts, stamps_on
 from controller.core.keys import (
+    ADMITTED_JOB,
     CLUSTER_QUEUE,
     DEFAULT_QUEUE,
     HOLD,
@@ -26,6 +27,7 @@ from controller.core.keys import (
     RUN_TIME_LIMIT,
     WANTED_PARALLELISM,
 )
+from controller.core.workloads.held_sets import object_of_set
 
 JOB_CONTROLLER: Final = "kubernetes.io/job-controller"
 """What `spec.managedBy` says of a Job that Kubernetes itself runs, as does nothing at all."""
@@ -88,6 +90,14 @@ class GuardedJob:
         Other stamps may be on a Job that waits: of an attempt that was revoked, or of its last admission.
         """
         return CLUSTER_QUEUE in self.labels or ORIGINAL_TEMPLATE in self.annotations
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it was admitted with an object of a WorkloadKind: its template has the stamps of a pod set of that.
+
+        Only accounts with the right `admit-pods` write these into templates; they are not shown to the rules here.
+        """
+        return object_of_set((self.of_template.get("annotations") or {}).get(ADMITTED_JOB, "")) is not None
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, str]]:
@@ -154,9 +164,17 @@ def stamps_on_job(job: GuardedJob) -> tuple[tuple[str, str, str], ...]:
 
 
 def job_stays_held(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
-    """UPDATE: only Penstock lets a Job of a queue begin. Everybody may suspend theirs."""
+    """UPDATE: only Penstock lets a Job of a queue begin. Everybody may suspend theirs.
+
+    One that was admitted with an object begins with that.
+    """
     queue = old.queue if old.queue is not None else new.queue
-    if who.is_trusted or queue is None or not old.is_suspended or new.is_suspended:
+    if who.is_trusted or not old.is_suspended or new.is_suspended:
+        return ()
+    if old.is_part:
+        what = "the Job begins with the object that controls it, which Penstock admits"
+        return (f"{Rule.JOB_IS_HELD}: spec.suspend: {what}; leave it true; {_BREAK_GLASS}",)
+    if queue is None:
         return ()
     what = f"only Penstock lets a Job of queue {queue!r} begin, when it admits the Job"
     return (f"{Rule.JOB_IS_HELD}: spec.suspend: {what}; leave it true; {_BREAK_GLASS}",)
@@ -185,7 +203,12 @@ def _changed_keys(old: GuardedJob, new: GuardedJob) -> Iterator[str]:
 
 def template_is_fixed(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
     """UPDATE: what was admitted is what runs: the template of a Job with stamps stays as it is."""
-    if who.is_trusted or not old.is_admitted or old.template == new.template or not old.runs_here:
+    if who.is_trusted or old.template == new.template:
+        return ()
+    if old.is_part:
+        what = "the object that controls the Job was admitted with this template"
+        return (f"{Rule.TEMPLATE_IS_FIXED}: spec.template: {what}; leave it as it was; {_BREAK_GLASS}",)
+    if not old.is_admitted or not old.runs_here:
         return ()
     what = "the Job was admitted with this template, which cannot be changed until the Job waits in its queue again"
     return (f"{Rule.TEMPLATE_IS_FIXED}: spec.template: {what}; leave it as it was; {_BREAK_GLASS}",)
@@ -198,7 +221,13 @@ def job_does_not_grow(old: GuardedJob, new: GuardedJob, who: Actor) -> Texts:
     """
     is_raised = new.parallelism > old.parallelism
     is_grown = new.most > old.most or (is_raised and old.grows_by_index)
-    if who.is_trusted or not _is_charged(old, new) or not is_grown:
+    if who.is_trusted or not is_grown:
+        return ()
+    if old.is_part:
+        what = "would grow, and more pods were not admitted with the object that controls the Job"
+        advice = "leave spec.parallelism and spec.completions, or lower them"
+        return (f"{Rule.NO_GROWTH}: spec.parallelism: {what}; {advice}",)
+    if not _is_charged(old, new):
         return ()
     name, was, would = "parallelism", old.parallelism, new.parallelism
     if not is_raised:

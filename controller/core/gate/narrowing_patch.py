@@ -10,7 +10,7 @@ from controller.core.gate.json_patch import Operations
 from controller.core.gate.narrowing import Conflict, Narrowing, narrow
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from controller.core.kubernetes.documents import requirement_document, term_document, toleration_document
-from controller.core.kubernetes.labels import Requirement, Term
+from controller.core.kubernetes.labels import Operator, Requirement, Term
 from controller.core.kubernetes.node_terms import named
 from controller.core.kubernetes.pointers import escape
 from controller.core.queueing.flavor_sets import merged, preferences
@@ -25,18 +25,25 @@ _DOMAIN_WEIGHT = 50
 
 
 def narrowing_patch(
-    pod: Pod, flavors: Sequence[Flavor], domains: Sequence[Domain], *, node: str | None = None, at: str = ""
+    pod: Pod,
+    flavors: Sequence[Flavor],
+    domains: Sequence[Domain],
+    *,
+    node: str | None = None,
+    at: str = "",
+    by_selector: bool = False,
 ) -> Operations:
     """Build the operations that hold `pod`, whose spec is below the path `at`, to one of `flavors`.
 
     Of several flavors, which must go together (`queueing.flavor_sets`), the earlier are preferred. `domains` are added
-    to what the flavors require, or preferred. `node` is softly pinned. Raises ValueError where the pod contradicts it.
+    to what the flavors require, or preferred. `node` is softly pinned. `by_selector`: what a node selector can say is
+    not said by affinity. Raises ValueError where the pod contradicts it.
     """
     flavor = flavors[0] if len(flavors) == 1 else merged(flavors)
     wanted = tuple(domain.requirement for domain in domains if domain.is_required)
     if wanted:
         flavor = replace(flavor, requirements=(*flavor.requirements, *wanted))
-    held = narrow(pod.shape.constraints, flavor)
+    held = narrow(pod.shape.constraints, _by_selector(flavor) if by_selector else flavor)
     if isinstance(held, Conflict):
         raise ValueError(f"{'Job' if pod.is_job else 'pod'} {pod.key}, flavor {flavor.name}: {held.text}")
     return [
@@ -44,6 +51,17 @@ def narrowing_patch(
         *_affinity(at, pod, held, _preferred(flavors, domains, node)),
         *_tolerations(at, pod, held),
     ]
+
+
+def _by_selector(flavor: Flavor) -> Flavor:
+    """Return the flavor with those of its requirements among its labels that allow one value of a label."""
+    labels = dict(flavor.node_labels)
+    for one in flavor.requirements:
+        if one.operator is Operator.IN and len(one.values) == 1:
+            labels.setdefault(one.key, one.values[0])
+    implied = {Requirement(key, Operator.IN, (value,)) for key, value in labels.items()}
+    rest = tuple(one for one in flavor.requirements if one not in implied)
+    return replace(flavor, node_labels=tuple(labels.items()), requirements=rest)
 
 
 def _node_selector(at: str, pod: Pod, held: Narrowing) -> Operations:

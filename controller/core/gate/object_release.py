@@ -62,7 +62,8 @@ def _released(one: ReleasedSet, admission: Admission) -> Operations:
     labels, notes = stamps_of(pods, [flavor.name for flavor in one.flavors], admission)
     labels, notes = {QUEUE_NAME: pods.queue or "", **labels}, {**notes, ADMITTED_JOB: pods.uid}
     held = pods.held_set
-    operations: Operations = narrowing_patch(pods, one.flavors, one.domains, at=at)
+    # Controllers that create Jobs pass no change of affinity on to them, and JobSet's webhook refuses it.
+    operations: Operations = narrowing_patch(pods, one.flavors, one.domains, at=at, by_selector=True)
     if held is None or not held.has_metadata:
         metadata = {"labels": labels, "annotations": notes}
         return [*operations, {"op": "add", "path": f"{at}/metadata", "value": metadata}]

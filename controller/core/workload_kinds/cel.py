@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from controller.core.keys import ADMITTED_JOB, GROUP, STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
+from controller.core.keys import ADMITTED_JOB, GROUP, STAMPED_ANNOTATIONS, STAMPED_LABELS, USER, WRITTEN_AT_CREATE
 from controller.core.kubernetes.pointers import pointer
 from controller.core.workload_kinds.kinds import Path, PodSetPaths
 
@@ -107,6 +107,20 @@ def has_no_stamps(template: str) -> str:
         f"!{LABELS}.exists(key, {template}.?metadata.?labels[?key].hasValue())"
         f" && !{ANNOTATIONS}.exists(key, {template}.?metadata.?annotations[?key].hasValue())"
     )
+
+
+def has_same_user(new: str, old: str) -> str:
+    """Write that an object, or a template, an optional, names the same user as another, or none."""
+    return f"(!{_user(new)}.hasValue() || {_user(new)} == {_user(old)})"
+
+
+def has_no_user(template: str) -> str:
+    """Write that an object, or a template, an optional, names no user."""
+    return f"!{_user(template)}.hasValue()"
+
+
+def _user(template: str) -> str:
+    return f"{template}.?metadata.?annotations[?'{USER}']"
 
 
 def is_admitted_with(owners: str, template: str) -> str:

@@ -23,6 +23,7 @@ from controller.core.keys import (
     QUEUE_NAME,
     RELEASE_ATTEMPT,
     REVOKED_BY,
+    USER,
 )
 from controller.core.workload_kinds import cel
 from controller.core.workload_kinds.kinds import WorkloadKind
@@ -40,6 +41,10 @@ _SYSTEM: Final = ("kube-system", "kube-node-lease", "kube-public")
 _LEASE: Final = "penstock-controller"
 _GLASS: Final = "administrators do it as the break-glass group"
 _KEPT: Final = "leave it as it was"
+_NO_USER: Final = (
+    f"user-is-true: metadata.annotations[{USER}], of the object or of a pod template: pods are charged to the user that"
+    " this names, so that nobody may write it; remove it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +149,13 @@ def _refusal(expression: str, message: str, told: str = "") -> Json:
     return {**found, "messageExpression": told} if told else found
 
 
-_OWNERS: Final = (
-    "object.metadata.?ownerReferences.orValue([]).filter(owner, owner.?controller.orValue(false)).map(owner, owner.uid)"
-)
+def _owners(root: str) -> str:
+    """Write the uid of what controls an object, in a list."""
+    owners = f"{root}.metadata.?ownerReferences.orValue([])"
+    return f"{owners}.filter(owner, owner.?controller.orValue(false)).map(owner, owner.uid)"
+
+
+_OWNERS: Final = _owners("object")
 _IS_PART: Final = f"size(variables.owners) > 0 && {cel.MAY_ADMIT_PODS}"
 """It belongs to what is held, or not held, in its place."""
 
@@ -203,9 +212,22 @@ def _new_objects(kind: WorkloadKind, installed: Installed) -> Json:
             ),
             _refusal(f"({cel.has_no_stamps('object')}) || variables.isPart", what),
             _refusal(templates, f"{what.removesuffix('remove them')}remove them from the pod templates"),
+            _refusal(f"variables.isPart || ({_users(kind)})", _NO_USER),
+            _refusal(f"!{queue} || size(variables.owners) == 0 || variables.isPart", _is_controlled(kind)),
             *_of_users(kind, f"!{queue} || variables.isPart"),
         ],
     )
+
+
+def _is_controlled(kind: WorkloadKind) -> str:
+    """The refusal of a queue for what another object controls: nobody would admit it."""
+    what = f"a {kind.kind} of a queue cannot be controlled by another object, which says when it begins"
+    return f"{OBJECT_IS_HELD}: metadata.ownerReferences: {what}; give that object the queue, or remove its label here"
+
+
+def _users(kind: WorkloadKind) -> str:
+    templates = (cel.every_template(one, "object", cel.has_no_user) for one in kind.pod_sets)
+    return " && ".join((cel.has_no_user("object"), *templates))
 
 
 def _of_users(kind: WorkloadKind, is_free: str) -> list[Json]:
@@ -221,7 +243,11 @@ def _updates(kind: WorkloadKind, installed: Installed) -> Json:
     is_changed = (
         "object.?spec != oldObject.?spec || object.metadata.?labels != oldObject.metadata.?labels"
         " || object.metadata.?annotations != oldObject.metadata.?annotations"
+        " || object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences"
     )
+    # what has an owner is not held: one that is held would be charged no more
+    as_before = f"{_label('oldObject', QUEUE_NAME)}.hasValue() && variables.owners == {_owners('oldObject')}"
+    alone = f"!variables.queue.hasValue() || size(variables.owners) == 0 || {as_before} || {cel.MAY_ADMIT_PODS}"
     begins = _refusal(
         f"!variables.queue.hasValue() || !{was} || {would}",
         f"{OBJECT_IS_HELD}: {written(kind.suspend)}: only Penstock lets a {kind.kind} of a queue begin, by admission;"
@@ -234,11 +260,12 @@ def _updates(kind: WorkloadKind, installed: Installed) -> Json:
         "UPDATE",
         installed,
         matchConditions=_conditions(installed, may_break_a_rule=is_changed),
-        variables=_variables(queue=queue, isAdmitted=admitted, mayEnter=enters),
+        variables=_variables(queue=queue, isAdmitted=admitted, mayEnter=enters, owners=_OWNERS),
         validations=[
             *_keys_are_ours(kind),
             begins,
             *_as_admitted(kind),
+            _refusal(alone, _is_controlled(kind)),
             *_of_users(kind, "!variables.queue.hasValue() || variables.isAdmitted"),
         ],
     )
@@ -249,6 +276,8 @@ def _keys_are_ours(kind: WorkloadKind) -> list[Json]:
     gets = f"a {kind.kind} gets its queue when it is created, or while it is suspended and not admitted, and keeps it"
     own = cel.has_same_stamps("object", "oldObject")
     stamps = " && ".join(cel.is_unchanged(one, cel.has_same_stamps) for one in kind.pod_sets)
+    templates = (cel.is_unchanged(one, cel.has_same_user) for one in kind.pod_sets)
+    users = " && ".join((cel.has_same_user("object", "oldObject"), *templates))
     return [
         _refusal(
             f"variables.mayEnter || {same_queue}",
@@ -256,6 +285,7 @@ def _keys_are_ours(kind: WorkloadKind) -> list[Json]:
         ),
         _refusal(own, f"keys-are-ours: metadata: only Penstock writes its stamps; {_KEPT}; {_GLASS}"),
         _refusal(stamps, f"keys-are-ours: only Penstock writes its stamps in pod templates; {_KEPT}; {_GLASS}"),
+        _refusal(users, _NO_USER),
     ]
 
 

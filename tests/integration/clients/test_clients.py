@@ -20,7 +20,12 @@ from tests.support.team import Team, flavor_of
 pytestmark = pytest.mark.integration
 
 CLIENTS = Path(__file__).resolve().parents[3] / "config" / "samples" / "clients"
-PODS = {"airflow_pod.yaml": (1, 1), "argo_pod.yaml": (1, 1), "dask_cluster.yaml": (2, 3)}
+PODS = {
+    "airflow_pod.yaml": (1, 1),
+    "argo_pod.yaml": (1, 1),
+    "dask_cluster.yaml": (2, 3),
+    "leader_worker_set.yaml": (4, 4),
+}
 """How many pods of a queue each makes, and how many in all."""
 
 
@@ -63,6 +68,16 @@ async def test_pods_of_other_projects_are_admitted(team: Team, name: str) -> Non
         ]
         owners = [one["kind"] for one in pod["metadata"].get("ownerReferences", ())]
         assert owners == [one["kind"] for one in written["metadata"].get("ownerReferences", ())]
+
+
+async def test_leader_and_workers_wait_for_each_other(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 8, "memory": "32Gi"}})
+    leaders, workers = in_namespace(CLIENTS / "leader_worker_set.yaml", team.namespace)
+    await apply(team.client, [leaders])
+    await eventually(lambda: team.exists(f"{team.pods_path}/serve-0"), message="there is no leader")
+    await team.until_waiting("serve-0", "GangIncomplete")
+    await apply(team.client, [workers])
+    await team.until_bound("serve-0", *(f"serve-0-{number}" for number in (1, 2, 3)))
 
 
 async def test_a_job_of_the_kubernetes_client_is_admitted(cluster: Cluster, team: Team) -> None:

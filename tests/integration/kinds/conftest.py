@@ -11,6 +11,7 @@ from controller.kube.apply import apply
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate
+from tests.integration.kinds import job_sets, mpi_jobs
 from tests.integration.kinds.trains import CRD, RIGHTS, Operator, Trains, are_in_effect, rendered
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.eventually import eventually
@@ -30,14 +31,16 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 async def _with_trains(sandbox: Sandbox) -> None:
     async with sandbox.client() as client:
-        await apply(client, [CRD])
+        await apply(client, [CRD, job_sets.CRD, mpi_jobs.CRD, *job_sets.WEBHOOK])
 
 
 async def _with_kind(sandbox: Sandbox) -> None:
     async with sandbox.client() as client:
-        await apply(client, [*rendered(), *RIGHTS])
+        await apply(client, [*rendered(), *RIGHTS, *job_sets.rendered(), *job_sets.RIGHTS, *mpi_jobs.rendered()])
     async with impersonation(sandbox) as apiserver:
-        await eventually(lambda: are_in_effect(apiserver), message="the policies of the kind are not in effect")
+        await eventually(lambda: are_in_effect(apiserver), message="the policies of Trains are not in effect")
+        await eventually(lambda: job_sets.are_in_effect(apiserver), message="those of JobSets are not in effect")
+        await eventually(lambda: mpi_jobs.are_in_effect(apiserver), message="those of MPIJobs are not in effect")
 
 
 @pytest.fixture

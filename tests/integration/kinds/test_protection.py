@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import ADMITTED_JOB, CLUSTER_QUEUE, FLAVOR, QUEUE_NAME
+from controller.core.keys import ADMITTED_JOB, CLUSTER_QUEUE, FLAVOR, QUEUE_NAME, USER
 from controller.kube.client import MERGE_PATCH
 from tests.integration.kinds.trains import EDITOR, GROUP, OPERATOR, Trains, a_template, is_suspended
 from tests.support.impersonation import Identity, Impersonation, Reply
@@ -60,6 +60,26 @@ async def test_stamps_on_new_objects_are_refused(trains: Trains, apiserver: Impe
     assert is_refused(await create(apiserver, trains, EDITOR, body), "stamps-are-ours")
 
 
+FORGED = {"annotations": {USER: "victim"}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [a_train("it", **FORGED), a_train("it", a_template("1", metadata=FORGED), labels=QUEUED)],
+    ids=["on it", "in its template"],
+)
+async def test_nobody_names_another_user(trains: Trains, apiserver: Impersonation, body: Json) -> None:
+    assert is_refused(await create(apiserver, trains, EDITOR, body), "user-is-true")
+
+
+async def test_nobody_names_another_user_later(trains: Trains, apiserver: Impersonation) -> None:
+    await trains.team.ready({"cpu": {"cpu": 0}})
+    await trains.make("it")
+    for body in ({"metadata": FORGED}, {"spec": {"head": {"template": {"metadata": FORGED}}}}):
+        assert is_refused(await change(apiserver, trains, EDITOR, body), "user-is-true")
+    assert (await change(apiserver, trains, EDITOR, {"metadata": {"annotations": {"note": "x"}}})).code == 200
+
+
 async def test_what_the_kind_asks_for_is_checked(trains: Trains, apiserver: Impersonation) -> None:
     train = a_train("it", labels=QUEUED)
     train["spec"]["engine"] = "steam"
@@ -80,6 +100,19 @@ async def test_what_the_operator_makes_of_an_admitted_one_is_free(trains: Trains
     assert (reply.code, is_suspended(reply.body)) == (201, False), reply.body
     assert is_refused(await create(apiserver, trains, OPERATOR, part_of("u1", "u2")), "stamps-are-ours")
     assert is_refused(await create(apiserver, trains, EDITOR, part_of("u1", "u1")), "stamps-are-ours")
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "odd", "uid": "u1", "controller": True}
+OWNED: Json = {"ownerReferences": [OWNER]}
+
+
+async def test_what_another_object_controls_has_no_queue(trains: Trains, apiserver: Impersonation) -> None:
+    await trains.team.ready({"cpu": {"cpu": 0}})
+    reply = await create(apiserver, trains, EDITOR, a_train("it", labels=QUEUED, **OWNED))
+    assert is_refused(reply, "object-is-held")
+    await trains.make("it")
+    assert is_refused(await change(apiserver, trains, EDITOR, {"metadata": OWNED}), "object-is-held")
+    assert (await change(apiserver, trains, OPERATOR, {"metadata": OWNED})).code == 200
 
 
 async def test_only_penstock_lets_one_begin(trains: Trains, apiserver: Impersonation) -> None:

@@ -10,6 +10,8 @@ from tests.integration.protection.table import ADMITTED, OF_JOB, Allowed, Create
 
 ADMITTED_POD = {**ADMITTED, **OF_JOB}
 KEPT = Allowed(gated=False, labels=ADMITTED["labels"], metadata=None)
+OF_PART = joined({**ADMITTED, **OF_JOB}, {"annotations": {ADMITTED_JOB: "an object's/workers"}})
+"""A pod of the Job that the controller of a kind made for an object that was admitted."""
 STRIPPED = Allowed(gated=True, without=(CLUSTER_QUEUE, FLAVOR, ADMITTED_JOB), labels={QUEUE_NAME: "main"})
 
 
@@ -30,11 +32,28 @@ OF_ADMITTED_JOBS = (
         for where in Where
     ),
     *(
+        Row(
+            rule=Rule.STAMPS_ARE_OURS,
+            name=f"a pod of a Job of an admitted object keeps its stamps, {where}",
+            who=Who.JOB_CONTROLLER,
+            does=Create(OF_PART, where=where),
+            outcome=KEPT,
+        )
+        for where in Where
+    ),
+    *(
         Row(rule=Rule.STAMPS_ARE_OURS, name=f"{what} was not admitted", who=who, does=does, outcome=STRIPPED)
         for what, who, does in (
             ("what an editor makes", Who.EDITOR, Create(ADMITTED_POD)),
             ("what an administrator makes", Who.ADMINISTRATOR, Create(ADMITTED_POD)),
             ("what the daemon set controller makes", Who.DAEMON_SET_CONTROLLER, Create(ADMITTED_POD)),
+            ("what an editor makes for an object", Who.EDITOR, Create(OF_PART)),
+            ("what another controller makes for one", Who.DAEMON_SET_CONTROLLER, Create(OF_PART)),
+            (
+                "a pod for an object of another kind of owner",
+                Who.JOB_CONTROLLER,
+                Create({**OF_PART, "ownerReferences": [{**OF_JOB["ownerReferences"][0], "kind": "Task"}]}),
+            ),
             ("a pod of another Job", Who.JOB_CONTROLLER, Create(owned(uid="other"))),
             ("a pod that a Job does not control", Who.JOB_CONTROLLER, Create(owned(controller=False))),
             ("a pod of another kind of owner", Who.JOB_CONTROLLER, Create(owned(kind="Task"))),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import Any
 
 from controller.core.keys import ADMITTED_JOB, RUN_TIME_LIMIT
 from controller.kube.client import MERGE_PATCH
 from tests.integration.protection.job_table import (
+    OF_JOB_SET,
     STAMPS_OF_JOB,
+    STAMPS_OF_PART,
     STAMPS_OF_TEMPLATE,
     CreateJob,
     JobRow,
@@ -17,9 +20,11 @@ from tests.integration.protection.job_table import (
 )
 from tests.integration.protection.people import BREAK_GLASS, DRY, IDENTITIES
 from tests.integration.protection.table import QUEUED_LABELS, Where, Who
+from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation, Reply
 
 Json = dict[str, Any]
+_PARTS = (JobStart.PART_WAITING, JobStart.PART, JobStart.PART_STOPPED)
 _POD = {
     "restartPolicy": "Never",
     "nodeSelector": {"table": "nowhere"},
@@ -69,8 +74,8 @@ class JobField:
         return {**patch, "metadata": {**patch["metadata"], "annotations": named}} if named else patch
 
     async def _start(self, start: JobStart) -> str:
-        name = f"{start}-{secrets.token_hex(3)}"
-        metadata = {} if start is JobStart.OUTSIDE else QUEUED_LABELS
+        name = f"{start.replace(' ', '-')}-{secrets.token_hex(3)}"
+        metadata = {} if start is JobStart.OUTSIDE else OF_JOB_SET if start in _PARTS else QUEUED_LABELS
         spec = {"suspend": True, **({"managedBy": "example.com/x"} if start is JobStart.FOREIGN else {})}
         if start is JobStart.INDEXED:
             spec |= {"completionMode": "Indexed", "completions": 2}
@@ -78,7 +83,9 @@ class JobField:
             spec |= {"completionMode": "Indexed", "completions": 2, "parallelism": 3}
         await self._made("POST", self._jobs(), a_job(name, metadata, {}, spec))
         path = f"{self._jobs()}/{name}"
-        if start not in (JobStart.OUTSIDE, JobStart.WAITING, JobStart.FOREIGN):
+        if start in _PARTS[1:]:
+            await self._made("PATCH", path, {"spec": {"suspend": False, "template": {"metadata": STAMPS_OF_PART}}})
+        elif start not in (JobStart.OUTSIDE, JobStart.WAITING, JobStart.FOREIGN, JobStart.PART_WAITING):
             template = {"metadata": STAMPS_OF_TEMPLATE}
             spec = {"suspend": False, "template": template}
             await self._made("PATCH", path, {"metadata": STAMPS_OF_JOB, "spec": spec})
@@ -87,7 +94,15 @@ class JobField:
             await self._made("PATCH", path, limit)
         if start is JobStart.SUSPENDED:
             await self._made("PATCH", path, {"spec": {"suspend": True}})
+        if start is JobStart.PART_STOPPED:
+            await self._made("PATCH", path, {"spec": {"suspend": True}})
+            await eventually(partial(self._has_stopped, path), message="the Job does not stop")
         return name
+
+    async def _has_stopped(self, path: str) -> bool:
+        """Whether the apiserver lets its template be changed again."""
+        reply = await self._apiserver.send(IDENTITIES[Who.BREAK_GLASS], "GET", path, {})
+        return not reply.body["status"].get("startTime") and not reply.body["status"].get("active")
 
     async def _is_stamped(self, path: str) -> bool:
         reply = await self._apiserver.send(IDENTITIES[Who.BREAK_GLASS], "GET", path, {})

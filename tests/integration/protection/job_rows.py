@@ -26,6 +26,7 @@ from controller.core.keys import (
 )
 from tests.integration.protection.job_growth_rows import GROWING_JOBS
 from tests.integration.protection.job_table import (
+    OF_JOB_SET,
     STAMPS_OF_JOB,
     STAMPS_OF_TEMPLATE,
     CreateJob,
@@ -38,11 +39,6 @@ from tests.integration.protection.job_table import (
 )
 from tests.integration.protection.table import BY_KUEUE, QUEUED_LABELS, Refused, Where, Who, joined
 
-OF_JOB_SET = {
-    "ownerReferences": [
-        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set", "uid": "table", "controller": True}
-    ]
-}
 NIGHTLY = {
     "ownerReferences": [
         {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "table", "controller": True}

@@ -25,6 +25,16 @@ STAMPS_OF_JOB: Json = {
     "labels": {CLUSTER_QUEUE: "team", FLAVOR: "spot"},
     "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: FORMER, ORIGINAL_TEMPLATE: "{}"},
 }
+OF_JOB_SET: Json = {
+    "ownerReferences": [
+        {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set", "uid": "table", "controller": True}
+    ]
+}
+STAMPS_OF_PART: Json = {
+    "labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "team", FLAVOR: "spot"},
+    "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_JOB: "table/workers"},
+}
+"""Of a pod set of the JobSet that controls a Job, in the Job's template."""
 STAMPS_OF_TEMPLATE: Json = {
     "labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "team", FLAVOR: "spot"},
     "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_JOB: "its uid"},
@@ -48,6 +58,12 @@ class JobStart(StrEnum):
     """Admitted, and suspended again."""
     FOREIGN = "foreign"
     """Names a queue, and another controller runs it."""
+    PART_WAITING = "part that waits"
+    """Of a JobSet that was not admitted yet: suspended."""
+    PART = "part"
+    """Of a JobSet that was admitted: with the stamps of that in its template, and running."""
+    PART_STOPPED = "stopped part"
+    """The same, suspended again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ IDENTITIES = {
     Who.NODE: Identity("system:node:table-node", ("system:nodes", *_EVERYBODY)),
     Who.DAEMON_SET_CONTROLLER: Identity.of_account("kube-system", "daemon-set-controller"),
     Who.JOB_CONTROLLER: Identity.of_account("kube-system", "job-controller"),
+    Who.KIND_CONTROLLER: Identity.of_account("default", "kind-controller"),
     Who.SCHEDULER: Identity("system:kube-scheduler", _EVERYBODY),
 }
 ALL_OF = ("release", "--all", "--yes", "--namespace")
@@ -43,7 +44,7 @@ NOWHERE = {"nodeSelector": {"table": "nowhere"}}
 
 
 async def allow_editors(client: Client) -> None:
-    """Make the roles of what editors may do beyond ClusterRole `edit`, and the controller with Jobs."""
+    """Make the roles of what editors may do beyond ClusterRole `edit`, the controller and a kind's with Jobs."""
     rules = [
         {
             "apiGroups": [""],
@@ -53,8 +54,15 @@ async def allow_editors(client: Client) -> None:
         {"apiGroups": [""], "resources": ["pods/binding", "bindings"], "verbs": ["create"]},
         {"apiGroups": ["batch"], "resources": ["jobs", "jobs/status"], "verbs": ["get", "create", "update", "patch"]},
     ]
-    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-    await client.post(path, {"metadata": {"name": EDITOR_ROLE}, "rules": rules})
+    path = "/apis/rbac.authorization.k8s.io/v1"
+    await client.post(f"{path}/clusterroles", {"metadata": {"name": EDITOR_ROLE}, "rules": rules})
+    for role in (EDITOR_ROLE, "penstock-admits-pods"):
+        binding = {
+            "metadata": {"name": f"kind-controller-{role}"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": "kind-controller", "namespace": "default"}],
+        }
+        await client.post(f"{path}/clusterrolebindings", binding)
 
 
 class Field:

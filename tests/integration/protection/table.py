@@ -44,6 +44,8 @@ class Who(StrEnum):
     NODE = "node"
     DAEMON_SET_CONTROLLER = "daemon-set controller"
     JOB_CONTROLLER = "job controller"
+    KIND_CONTROLLER = "controller of a kind"
+    """Writes Jobs, and has the ClusterRole penstock-admits-pods."""
     SCHEDULER = "scheduler"
 
 

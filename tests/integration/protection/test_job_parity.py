@@ -13,13 +13,14 @@ from tests.integration.protection.conftest import Protected
 from tests.integration.protection.job_field import JobField
 from tests.integration.protection.job_rows import CREATE_JOBS, UPDATE_JOBS
 from tests.integration.protection.job_table import JobRow, Stored
+from tests.integration.protection.part_rows import CREATE_PARTS, UPDATE_PARTS
 from tests.integration.protection.table import Refused
 from tests.support.impersonation import Impersonation, Reply
 from tests.support.leaders import until_leads
 
 pytestmark = pytest.mark.integration
 
-ROWS = (*CREATE_JOBS, *UPDATE_JOBS)
+ROWS = (*CREATE_JOBS, *UPDATE_JOBS, *CREATE_PARTS, *UPDATE_PARTS)
 
 
 @pytest.fixture

@@ -11,15 +11,22 @@ from controller.cli.main import run
 from controller.kube.manifests import load_documents
 from controller.sandbox.shipped import manifests
 
-SHIPPED = [one["metadata"]["name"] for one in load_documents(manifests("kinds"))]
+SHIPPED = sorted(file.stem for file in manifests("kinds").glob("*.yaml"))
 
 
 def test_all_that_come_with_penstock_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["kinds", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == sorted(SHIPPED)
+    assert [line.split()[0] for line in lines] == SHIPPED
     told = [" ".join(line.split()) for line in lines]
     assert "rayjobs.ray.io RayJob of ray.io/v1, suspended by spec.suspend" in told
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_file_has_the_name_of_its_kind(name: str) -> None:
+    (kind,) = load_documents(manifests("kinds") / f"{name}.yaml")
+    version = kind["spec"]["version"]
+    assert kind["metadata"]["name"] == name.replace(f".{version}.", ".")
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -49,7 +56,11 @@ def test_a_kind_of_ones_own_comes_from_a_file(tmp_path: Path, capsys: pytest.Cap
     ("arguments", "code", "told"),
     [
         ([], 2, "name a kind that `penstock kinds list` lists"),
-        (["rayjobs"], 2, "no kind 'rayjobs' comes with Penstock, which has mpijobs.kubeflow.org"),
+        (
+            ["rayjobs"],
+            2,
+            "no kind 'rayjobs' comes with Penstock, which has jobsets.jobset.x-k8s.io, ",
+        ),
         (["-f", "absent.yaml"], 1, "absent.yaml: no such file or folder"),
     ],
 )

@@ -203,3 +203,33 @@ def test_a_job_that_would_grow_is_told_what_to_do() -> None:
         "no-growth: spec.parallelism: would grow from 2 to 5, and more was not admitted by the Job's queue; "
         "leave spec.completions, lower it, or set spec.suspend to true: a Job that waits may have more"
     )
+
+
+# -- of an object of a WorkloadKind ------------------------------------------------------------------------------------
+
+PART = GuardedJob(labels={"app": "a"}, template=template(annotations={ADMITTED_JOB: "an object's/head"}), parallelism=2)
+
+
+def test_a_job_is_part_of_an_object_by_its_template() -> None:
+    assert PART.is_part
+    assert not replace(PART, template=template(annotations={ADMITTED_JOB: "a Job's"})).is_part
+    assert not replace(PART, template=template(), annotations={ADMITTED_JOB: "an object's/head"}).is_part
+
+
+@pytest.mark.parametrize("who", Actor)
+def test_a_part_begins_changes_and_grows_with_its_object(who: Actor) -> None:
+    stopped, other = replace(PART, is_suspended=True), template(labels={"a": "b"})
+    for texts, rule in (
+        (rules.job_stays_held(stopped, PART, who), "job-is-held: spec.suspend: "),
+        (rules.template_is_fixed(PART, replace(PART, template=other), who), "template-is-fixed: spec.template: "),
+        (rules.job_does_not_grow(PART, replace(PART, parallelism=3), who), "no-growth: spec.parallelism: "),
+        (rules.job_does_not_grow(stopped, replace(stopped, parallelism=3), who), "no-growth: spec.parallelism: "),
+    ):
+        assert (texts == ()) is (who in TRUSTED)
+        assert all(text.startswith(rule) and "the object that controls" in text for text in texts)
+
+
+def test_a_part_may_stop_and_shrink() -> None:
+    less = replace(PART, is_suspended=True, parallelism=1)
+    for rule in (rules.job_stays_held, rules.template_is_fixed, rules.job_does_not_grow):
+        assert rule(PART, less, Actor.ANYBODY) == ()

@@ -10,6 +10,7 @@ import pytest
 from controller.core.gate.job_release import suspend_patch
 from controller.core.gate.object_release import ReleasedSet, release_object_patch, restore_object_patch
 from controller.core.keys import ADMITTED_JOB, CLUSTER_QUEUE, FLAVOR, FLAVORS, ORIGINAL_TEMPLATE, QUEUE_NAME
+from controller.core.workloads.topology import Domain
 from tests.support.builders import a_flavor
 from tests.support.json_patch import PatchFailed, patched
 from tests.support.pod_documents import ADMISSION
@@ -60,6 +61,24 @@ def test_what_the_user_wrote_comes_back(own: dict[str, Any], notes: dict[str, st
     assert back["spec"] == before["spec"]
     assert back["metadata"]["labels"] == before["metadata"]["labels"]
     assert (back["metadata"]["annotations"] or None) == notes
+
+
+def test_one_value_of_a_label_is_required_by_node_selector() -> None:
+    rack = [Domain("rack", "r1"), Domain("row", "7", is_required=False)]
+    flavor = a_flavor("gpu", labels={"pool": "gpu"}, requirements=["pool In gpu", "zone In a", "size In l,xl"])
+    parts = [ReleasedSet(one, [flavor], rack) for one in sets_of(a_train())]
+    spec = patched(a_train(), release_object_patch(parts, ADMISSION))["spec"]["head"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"pool": "gpu", "zone": "a", "rack": "r1"}
+    affinity = spec["affinity"]["nodeAffinity"]
+    terms = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert terms == [{"matchExpressions": [{"key": "size", "operator": "In", "values": ["l", "xl"]}]}]
+    assert len(affinity["preferredDuringSchedulingIgnoredDuringExecution"]) == 1
+
+
+def test_a_requirement_that_contradicts_a_label_is_no_selector() -> None:
+    flavor = a_flavor("odd", labels={"zone": "a"}, requirements=["zone In b"])
+    with pytest.raises(ValueError, match="contradicts"):
+        release_object_patch([ReleasedSet(one, [flavor]) for one in sets_of(a_train())], ADMISSION)
 
 
 def test_several_flavors_are_named_in_order() -> None:

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from controller.api.parse import parse_workload_kind
 from controller.core.workload_kinds.reading import UnreadablePodSets, has_ended, is_suspended, pod_sets_of
+from controller.kube.manifests import load_documents
+from controller.objects.workload_kinds import to_workload_kind
+from controller.sandbox.shipped import manifests
 from tests.support.train_documents import TRAIN, a_group, a_template, a_train
 
 
@@ -69,3 +73,41 @@ def test_only_true_suspends() -> None:
     assert not is_suspended(TRAIN, a_train(policy={}))
     assert not is_suspended(TRAIN, a_train(policy={"suspend": "true"}))
     assert not is_suspended(TRAIN, a_train(policy=None))
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "found"),
+    [
+        (
+            "jobsets.jobset.x-k8s.io",
+            {
+                "suspend": True,
+                "replicatedJobs": [
+                    {"name": "driver", "template": {"spec": {"template": a_template()}}},
+                    {
+                        "name": "workers",
+                        "replicas": 4,
+                        "template": {"spec": {"parallelism": 8, "completions": 8, "template": a_template()}},
+                    },
+                ],
+            },
+            {"driver": 1, "workers": 32},
+        ),
+        (
+            "mpijobs.v2beta1.kubeflow.org",
+            {
+                "runPolicy": {"suspend": True},
+                "mpiReplicaSpecs": {
+                    "Launcher": {"replicas": 1, "template": a_template()},
+                    "Worker": {"replicas": 3, "template": a_template()},
+                },
+            },
+            {"Launcher": 1, "Worker": 3},
+        ),
+    ],
+)
+def test_pods_of_kinds_that_make_jobs_are_counted(name: str, spec: dict[str, Any], found: dict[str, int]) -> None:
+    (document,) = load_documents(manifests("kinds") / f"{name}.yaml")
+    kind = to_workload_kind(parse_workload_kind(document))
+    assert is_suspended(kind, {"spec": spec})
+    assert {one.name: one.count for one in pod_sets_of(kind, {"spec": spec})} == found

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from controller.core.keys import CONDITION, QUEUE_NAME
+from controller.core.keys import CONDITION, POD_GROUP_SIZE, QUEUE_NAME
 from controller.kube.manifests import load_documents
 from tests.support.documented import ROOT
 from tests.support.shown import page
@@ -77,3 +77,15 @@ def test_the_program_reads_the_condition_that_there_is() -> None:
     program = (CLIENTS / "submit_job.py").read_text(encoding="utf-8")
     assert f'"{CONDITION}"' in program
     assert f'"{QUEUE_NAME}"' in program
+
+
+def test_the_leader_worker_set_is_that_of_the_sample() -> None:
+    spec = SHOWN["LeaderWorkerSet"]["spec"]
+    size, template = spec["leaderWorkerTemplate"]["size"], spec["leaderWorkerTemplate"]["workerTemplate"]
+    assert template["metadata"]["annotations"][POD_GROUP_SIZE] == str(size * spec["replicas"])
+    leaders, workers = sample("leader_worker_set.yaml")
+    assert (leaders["spec"]["replicas"], workers["spec"]["replicas"]) == (spec["replicas"], size - 1)
+    for made in (leaders["spec"]["template"], workers["spec"]["template"]):
+        for part in ("labels", "annotations"):
+            assert template["metadata"][part].items() <= made["metadata"][part].items()
+        assert made["spec"] == template["spec"]

@@ -49,10 +49,11 @@ def a_pod(user: str = JOB_MAKERS[0], uid: str = "u-1", **owner: Any) -> Request:
     return Request(uid="1", operation="CREATE", namespace="ns", subresource="", user=user, groups=(), pod=pod)
 
 
+@pytest.mark.parametrize("uid", ["u-1", "an object's/workers"])
 @pytest.mark.parametrize("user", JOB_MAKERS)
 @pytest.mark.parametrize("world", [EmptyWorld(), Strict()])
-def test_a_pod_of_an_admitted_job_is_left_as_it_is(user: str, world: EmptyWorld) -> None:
-    request = a_pod(user)
+def test_a_pod_of_an_admitted_job_is_left_as_it_is(user: str, world: EmptyWorld, uid: str) -> None:
+    request = a_pod(user, uid)
     assert mutate(request, world) == validate(request, world) == Answer()
 
 
@@ -66,6 +67,9 @@ def test_a_pod_of_an_admitted_job_is_left_as_it_is(user: str, world: EmptyWorld)
         a_pod(controller=False),
         a_pod(kind="Task"),
         a_pod(apiVersion="example.com/v1"),
+        a_pod("jane", "an object's/workers"),
+        a_pod(uid="an object's/workers", kind="ReplicaSet"),
+        a_pod(uid="an object's/workers", controller=False),
     ],
 )
 def test_what_only_looks_like_one_is_gated_and_refused(request_: Request) -> None:

@@ -41,7 +41,12 @@ def cluster() -> Iterator[Cluster]:
 
 async def enabled(sandbox: Sandbox) -> None:
     """Apply what docs/workload-kinds.md has administrators apply."""
-    kinds = [one for one in load_documents(manifests("kinds")) if one["spec"]["group"] in ("ray.io", "kubeflow.org")]
+    groups = ("ray.io/v1", "kubeflow.org/v1")
+    kinds = [
+        one
+        for one in load_documents(manifests("kinds"))
+        if f"{one['spec']['group']}/{one['spec']['version']}" in groups
+    ]
     documents = [part for one in kinds for part in (one, *documents_of(to_workload_kind(parse_workload_kind(one))))]
     bindings = [
         {
