@@ -55,6 +55,7 @@ def _queues(cache: ClusterCache) -> QueueView:
         namespaces=cache.namespaces,
         faulty=cache.faulty_queues,
         priority_classes=cache.positions.classes,
+        class_run_times=cache.positions.run_times,
     )
 
 

@@ -38,7 +38,7 @@ class QueueView:
     """What people have set up. `tree` has the cluster queues and their quotas as they are in effect now.
 
     `faulty` says by cluster queue what is wrong with it; `namespaces` has labels, `priority_classes` the values of the
-    WorkloadPriorityClasses.
+    WorkloadPriorityClasses, and `class_run_times` the seconds for which their workloads may run, where they say so.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -48,6 +48,7 @@ class QueueView:
     namespaces: Mapping[str, Mapping[str, str]]
     faulty: Mapping[str, str] = field(default_factory=dict)
     priority_classes: Mapping[str, int] = field(default_factory=dict)
+    class_run_times: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

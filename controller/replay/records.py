@@ -119,6 +119,7 @@ class SnapshotRecord(Struct, forbid_unknown_fields=True):
     forecast: ForecastRecord | None
     written: WrittenRecord | None = None
     quota_resources: QuotaResources = AS_REQUESTED
+    class_run_times: dict[str, int] = {}
 
 
 class Envelope(Struct):

@@ -128,6 +128,7 @@ def _record(snapshot: Snapshot) -> SnapshotRecord:
             for one in run
         ],
         priority_classes=dict(snapshot.queues.priority_classes),
+        class_run_times=dict(snapshot.queues.class_run_times),
         budgets={queue: list(those) for queue, those in snapshot.usage.budgets.by_queue.items()},
         past_usage=_past_usage(snapshot),
         overdue=list(snapshot.running.overdue),
@@ -193,6 +194,7 @@ def _snapshot(record: SnapshotRecord) -> Snapshot:
             namespaces=record.namespaces,
             faulty=record.faulty_queues,
             priority_classes=record.priority_classes,
+            class_run_times=record.class_run_times,
         ),
         usage=usage_view(usage, UsedUpBudgets(record.budgets), dict(record.past_usage)),
         nodes=NodeView(

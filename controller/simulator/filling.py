@@ -58,7 +58,7 @@ def _fill_queues(cache: ClusterCache, world: World) -> None:
         cache.usage.past.note(key, local.cluster_queue)
         cache.set_local_queue(key, local)
     for name, value in world.priority_classes.items():
-        cache.move(cache.positions.set_class(name, value))
+        cache.move(cache.positions.set_class(name, value, world.class_run_times.get(name, 0)))
 
 
 def _nobody() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from controller.core.forecasts.runtimes import least
 from controller.core.keys import GATE
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
@@ -18,8 +19,12 @@ UNKNOWN_NODE: Final = "/simulated"
 """Ends the name of the node that a pod is on whose flavor has room by its sums: no such node needs to exist."""
 
 
-def started(pod: Pod, admit: Admit, now: float) -> Pod:
-    """Return a queued pod as it is once it was admitted, bound to the node where room was found, and started there."""
+def started(pod: Pod, admit: Admit, now: float, run_time: int = 0) -> Pod:
+    """Return a queued pod as it is once it was admitted, bound to the node where room was found, and started there.
+
+    It may run for `run_time` seconds; 0: nobody limits it.
+    """
+    limit = {"ends_by": now + run_time} if pod.is_job else {"deadline": least(pod.deadline, run_time)}
     return replace(
         pod,
         gates=(),
@@ -37,6 +42,7 @@ def started(pod: Pod, admit: Admit, now: float) -> Pod:
         generation=pod.generation + 1,
         resource_version="",
         unscheduled="",
+        **(limit if run_time else {}),
     )
 
 

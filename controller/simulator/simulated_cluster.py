@@ -16,7 +16,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.forecasts.runtimes import GOING_SECONDS
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
-from controller.core.workloads.decisions import Evict, Plan
+from controller.core.workloads.decisions import Admit, Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
 from controller.simulator.filling import filled, shown_pods
 from controller.simulator.owners import Owners
@@ -175,7 +175,7 @@ class SimulatedCluster:
         for admit in plan.admits:
             pod = self.cache.pods[admit.uid]
             if pod.is_job:
-                pod = started(pod, admit, self.now)
+                pod = self._started(pod, admit)
                 self.cache.put_pod(pod)
                 self.cache.settle(pod.uid)
             self._observer.began(pod, self.now)
@@ -184,10 +184,15 @@ class SimulatedCluster:
     def _admitted(self, plan: Plan) -> list[Pod]:
         """Return the pods of a plan as they start: assumed first, each would cost the cache 6 changes, not 4."""
         pods = [(admit, self.cache.pods[admit.uid]) for admit in plan.admits]
-        return [started(pod, admit, self.now) for admit, pod in pods if not pod.is_job]
+        return [self._started(pod, admit) for admit, pod in pods if not pod.is_job]
+
+    def _started(self, pod: Pod, admit: Admit) -> Pod:
+        return started(pod, admit, self.now, self.cache.positions.run_time(pod))
 
     def _run(self, pod: Pod) -> None:
-        ends = self._end_of(pod, self.now)
+        """Let it run to its end, or until a limit ends it."""
+        at_most = pod.ends_by or (pod.started + pod.deadline if pod.deadline else inf)
+        ends = min(self._end_of(pod, self.now), at_most)
         if ends < inf:
             # the nearest step: rounded up, each pod after another one would start half a step later than that
             self.at(round(ends / self._resolution) * self._resolution, partial(self._succeed, pod.uid))

@@ -54,6 +54,7 @@ class World:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     priority_classes: Mapping[str, int] = field(default_factory=dict)
+    class_run_times: Mapping[str, int] = field(default_factory=dict)
     pod_groups: Mapping[GroupKey, PodGroup] = field(default_factory=dict)
     budgets: Mapping[BudgetKey, BudgetSum] = field(default_factory=dict)
     past_usage: Mapping[QueueKey, PastSum] = field(default_factory=dict)
@@ -80,6 +81,7 @@ def world_of(saved: Saved) -> World:
         namespaces=snapshot.queues.namespaces,
         nodes=snapshot.nodes.index.nodes,
         priority_classes=snapshot.queues.priority_classes,
+        class_run_times=snapshot.queues.class_run_times,
         pod_groups={} if written is None else written.pod_groups,
         budgets={} if written is None else written.budgets,
         past_usage={} if written is None else written.past_usage,

@@ -297,7 +297,8 @@ class Cluster:
             self._retries[pod.name] = self.now + min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
             return ""
         at, preemptions = rfc3339(self.now), admit.preemptions
-        admission = Admission(admit.cluster_queue, at=at, by="controller", preemptions=preemptions)
+        run_time = self.cache.positions.run_time(pod)
+        admission = Admission(admit.cluster_queue, at, "controller", preemptions, run_time)
         flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from controller.cache.keyed import put_or_drop
 from controller.cache.queue.allowed_classes import AllowedClasses
 from controller.cache.queue.queue_top import QueueTops
 from controller.cache.timers.timers import Timers
@@ -106,7 +107,7 @@ class OrderPositions:
         """Take in a WorkloadPriorityClass, or forget it (None); return the waiting pods that this moves."""
         if (self.classes.get(name), self.run_times.get(name, 0)) == (value, run_time):
             return ()
-        self.run_times[name] = run_time
+        put_or_drop(self.run_times, name, run_time or None)
         if value is None:
             del self.classes[name]
         else:

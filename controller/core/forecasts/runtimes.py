@@ -97,5 +97,5 @@ def put_off(end: float, step: float, now: float) -> float:
 
 
 def least(one: int, other: int) -> int:
-    """Of two bounds the tighter one; 0 is none."""
+    """Return the tighter one of two bounds; 0 is none."""
     return min(one, other) if one and other else one or other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.core.keys import MIN_PARALLELISM, WANTED_PARALLELISM
+from controller.core.keys import MAX_RUN_TIME, MIN_PARALLELISM, WANTED_PARALLELISM
 from controller.core.workloads.pods import Pod
 from controller.kube.decode_jobs import JobState
 from controller.simulator.world import World
@@ -29,6 +29,18 @@ def test_a_job_takes_the_room_of_all_its_pods() -> None:
         "1200 train succeeded",
         "1200 next began on node-1",
         "1800 next succeeded",
+    ]
+
+
+def test_a_limit_ends_jobs_and_pods() -> None:
+    job = state_of(a_job_document(metadata={"annotations": {MAX_RUN_TIME: "5m"}}))
+    short = a_pod("short", a_shape(cpu="1"), created=9.0, priority_class="c")
+    world = replace(with_job(job, short), priority_classes={"c": 1}, class_run_times={"c": 120})
+    assert simulated(world, seconds=600) == [
+        "0 short began on node-1",
+        "0 train began on spot/simulated",
+        "120 short succeeded",
+        "300 train succeeded",
     ]
 
 

@@ -79,6 +79,19 @@ def test_a_changed_priority_class_moves_its_pods() -> None:
     assert cache.positions.set_class("never there", None) == ()
 
 
+def test_the_least_of_all_limits_is_how_long_it_may_run() -> None:
+    cache = a_cache(
+        a_pod("own"), a_pod("classy", priority_class="c"), queues=[a_cluster_queue("team-a", run_time=3600)]
+    )
+    job = replace(a_pod("job", priority_class="c"), run_time=60, run_time_used=20)
+    assert cache.positions.set_class("c", 1, 300) == ("classy",)
+    assert [cache.positions.run_time(pod) for pod in (cache.pods["own"], cache.pods["classy"], job)] == [3600, 300, 40]
+    assert cache.snapshot().queues.class_run_times == {"c": 300}
+    assert cache.positions.set_class("c", 1) == ("classy",)
+    assert cache.positions.run_time(cache.pods["classy"]) == 3600
+    assert cache.positions.run_time(a_pod("elsewhere", queue="no such queue")) == 0
+
+
 def test_classes_allowed_above_move_the_pods_below() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu=8), parent="org")
     cache = a_cache(a_pod("classy", priority_class="c"), queues=[queue])
