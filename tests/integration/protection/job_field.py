@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from controller.core.keys import ADMITTED_JOB, RUN_TIME_LIMIT
 from controller.kube.client import MERGE_PATCH
@@ -24,6 +24,7 @@ from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation, Reply
 
 Json = dict[str, Any]
+_INVALID: Final = 422
 _PARTS = (JobStart.PART_WAITING, JobStart.PART, JobStart.PART_STOPPED)
 _POD = {
     "restartPolicy": "Never",
@@ -60,11 +61,15 @@ class JobField:
                 return await self._update(who, start, patch, subresource)
 
     async def _update(self, who: Who, start: JobStart, patch: Json, subresource: str) -> Reply:
-        """Until the request found the Job as it is to begin: a suspended one is soon put back by the controller."""
+        """Until the request found the Job as it is to begin.
+
+        A suspended one is soon put back by the controller, and before the Job controller has seen that it is suspended,
+        the apiserver itself refuses (422) another template.
+        """
         while True:
             path = f"{self._jobs()}/{await self._start(start)}"
             reply = await self._send(who, "PATCH", f"{path}/{subresource}".rstrip("/"), self._signed(patch))
-            if start is not JobStart.SUSPENDED or await self._is_stamped(path):
+            if start is not JobStart.SUSPENDED or (reply.code != _INVALID and await self._is_stamped(path)):
                 return reply
 
     def _signed(self, patch: Json) -> Json:
