@@ -11,7 +11,9 @@ import pytest
 from controller.core.job_update import may_change
 from tests.differential.agreement import disagreements, report
 from tests.differential.job_pairs import job_pairs, stored_job
+from tests.differential.job_vectors import known, vectors
 from tests.differential.oracle import Oracle, Unjudged
+from tests.support.kubernetes import MINOR
 
 _PAIRS = 10_000
 _BATCH = 2_500
@@ -23,6 +25,11 @@ def test_every_verdict_on_jobs_is_that_of_the_apiserver(kubernetes: Oracle) -> N
     for _ in range(_PAIRS // _BATCH):
         different = disagreements(kubernetes, list(job_pairs(random, _BATCH)))
         assert not different, f"seed {seed}\n{report(kubernetes, different[0])}"
+
+
+def test_what_kubernetes_said_at_the_edges_it_says_still(kubernetes: Oracle) -> None:
+    asked = vectors()
+    assert dict(zip(asked, kubernetes.judge(list(asked.values())), strict=True)) == known()[MINOR]
 
 
 def test_the_pairs_of_jobs_are_worth_judging(kubernetes: Oracle) -> None:

@@ -43,7 +43,7 @@ _UPDATE_TESTS = (
     "tests/unit/core/test_pod_update.py",
     "tests/differential/test_agreement.py::test_our_table_of_fields_is_that_of_kubernetes",
 )
-_JOB_UPDATE_TESTS = ("tests/unit/core/test_job_release.py", "tests/unit/core/test_run_time.py")
+_JOB_UPDATE_TESTS = ("tests/unit/core/test_job_update.py", "tests/unit/core/test_job_release.py")
 _NARROWING_TESTS = (
     *("tests/unit/core/test_narrowing.py", "tests/unit/core/test_labels.py", "tests/unit/core/test_release_patch.py"),
     *("tests/property/pods/test_narrowing.py", "tests/property/pods/test_amounts_and_labels.py"),

@@ -90,7 +90,7 @@ def _same_containers(old: list[Json], new: list[Json]) -> bool:
 
 def _changes_of_metadata(old: Json, new: Json) -> list[str]:
     before, after = ({**(one.get("metadata") or {}), "annotations": _annotations(one)} for one in (old, new))
-    names = (before.keys() | after.keys()) - {"creationTimestamp"}
+    names = before.keys() | after.keys()
     return sorted(name for name in names if not same_field(name, before.get(name), after.get(name)))
 
 
