@@ -74,6 +74,8 @@ def _numbers() -> Iterator[tuple[str, Edits, Edits]]:
     for field in ("completions", "backoffLimitPerIndex", "maxFailedIndexes"):
         for value in (-1, 0, None):
             yield f"{field} of an Indexed Job is {value}", limits, {f"spec.{field}": value}
+    none_left = {"spec.completions": -1, "spec.parallelism": -1}
+    yield "fewer than no indexes at a time and in all", _INDEXED, none_left
 
 
 def _choices() -> Iterator[tuple[str, Edits, Edits]]:
@@ -140,6 +142,9 @@ def _many() -> Iterator[tuple[str, Edits, Edits]]:
         edits = {"spec.completions": completions, "spec.parallelism": completions}
         yield f"a long name with {completions} indexes", {**_INDEXED, **_named(_LONG)}, edits
         yield f"a name of 62 with {completions} indexes", {**_INDEXED, **_named("a" * 62, completions=0)}, edits
+    huge = {**_INDEXED, "spec.completions": 200_000, "spec.parallelism": 1}
+    for failed in (100_000, 100_001):
+        yield f"{failed} of a huge Job may fail without a limit for each", huge, {"spec.maxFailedIndexes": failed}
 
 
 def _successes() -> Iterator[tuple[str, Edits, Edits]]:
@@ -193,6 +198,9 @@ def _generated() -> Iterator[tuple[str, Edits, Edits]]:
         both = {"spec.selector": {"matchLabels": {"a": "1"}}, f"{_LABELS}.a": "1"}
         yield f"the selector of {of} is another that matches", before, both
         yield f"{of} becomes manual", before, {"spec.manualSelector": True, f"{_LABELS}.job-name": None}
+    own = {"spec.manualSelector": True, "spec.selector": {"matchLabels": {"a": "1"}}, f"{_LABELS}.a": "1"}
+    for value in (None, False):
+        yield f"a selector of one's own is generated: {value}", own, {"spec.manualSelector": value}
 
 
 def _template() -> Iterator[tuple[str, Edits, Edits]]:
