@@ -128,7 +128,7 @@ soak: $(VENV)/dev.stamp ## Try many seeds where `make test` tries a few, in the 
 fuzz-decide: $(VENV)/dev.stamp ## Hold the decision to the plain rules in small worlds (N=100000 worlds, SEED=)
 	@$(BIN)/python -m tests.oracle.fuzz $(N) $(if $(SEED),--seed $(SEED))
 
-mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY="part of a name", JOBS=)
+mutants: oracle ## Break the rules on pods and Jobs one at a time, to see the tests fail (minutes; ONLY="part of a name", JOBS=)
 	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))
 
 scale: sandbox ## Run many pods through fifty queues of one tree, and hold the audit log to the quotas (N=20000 pods)
