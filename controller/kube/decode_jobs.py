@@ -140,13 +140,10 @@ class JobDecoder:
 
 def run_time_of(document: Mapping[str, Any]) -> int:
     """Return for how many seconds a Job ran from its admission until it was suspended; 0 where it does not say."""
-    admitted = (document["metadata"].get("annotations") or {}).get(ADMITTED_AT)
+    began = admitted_at((document["metadata"].get("annotations") or {}).get(ADMITTED_AT))
     said = (document.get("status") or {}).get("conditions") or ()
     stopped = next((one.get("lastTransitionTime") for one in said if (one["type"], one["status"]) == _SUSPENDED), None)
-    try:
-        return max(0, round(epoch(stopped) - epoch(admitted))) if admitted and stopped else 0
-    except ValueError:
-        return 0
+    return max(0, round(epoch(stopped) - began)) if began and stopped else 0
 
 
 def decode_held(raw: bytes | Raw) -> HeldJob | None:
