@@ -12,6 +12,7 @@ from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate
 from tests.integration.kinds import job_sets, mpi_jobs
+from tests.integration.kinds.rig import at_work
 from tests.integration.kinds.trains import CRD, RIGHTS, Operator, Trains, are_in_effect, rendered
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.eventually import eventually
@@ -53,7 +54,5 @@ async def apiserver(cluster: Cluster) -> AsyncIterator[Impersonation]:
 @pytest.fixture
 async def trains(team: Team, client: Client, apiserver: Impersonation) -> AsyncIterator[Trains]:
     """Trains of the team's namespace, with their operator at work."""
-    async with asyncio.TaskGroup() as group:
-        operator = group.create_task(Operator(client, apiserver, team.namespace).run(), name="train-operator")
+    async with at_work(Operator(client, apiserver, team.namespace).run()):
         yield Trains(team)
-        operator.cancel()

@@ -13,13 +13,11 @@ from typing import Any
 
 import orjson
 
-from controller.api.parse import parse_workload_kind
 from controller.core.keys import ADMITTED_JOB, CONDITION, QUEUE_NAME
-from controller.core.workload_kinds.policies import documents_of
 from controller.kube.client import Client
 from controller.kube.manifests import load_documents
-from controller.objects.workload_kinds import to_workload_kind
 from controller.sandbox.shipped import manifests
+from tests.integration.kinds import rig
 from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation
 from tests.support.team import Json, Team
@@ -29,29 +27,9 @@ CONTROLLER = Identity.of_account("default", "job-set-controller")
 EDITOR = Identity.of_account("default", "job-set-editor")
 """Writes JobSets and Jobs, and admits none."""
 NAME, SET = f"{GROUP}/jobset-name", f"{GROUP}/replicatedjob-name"
-_ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-CRD: Json = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": f"jobsets.{GROUP}",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, of a test"},
-    },
-    "spec": {
-        "group": GROUP,
-        "scope": "Namespaced",
-        "names": {"kind": "JobSet", "listKind": "JobSetList", "plural": "jobsets", "singular": "jobset"},
-        "versions": [
-            {
-                "name": "v1alpha2",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": _ANY, "status": _ANY}}},
-            }
-        ],
-    },
-}
+CRD: Json = rig.a_crd(
+    GROUP, "v1alpha2", "JobSet", "jobsets", annotations={"api-approved.kubernetes.io": "unapproved, of a test"}
+)
 _FIXED = (
     "map(one, [dyn(one.name), one.replicas, one.template.spec.?parallelism.orValue(1),"
     " one.template.spec.template.spec.containers, one.template.spec.template.spec.?affinity.orValue({})])"
@@ -85,38 +63,19 @@ WEBHOOK: tuple[Json, ...] = (
         "spec": {"policyName": "job-set-webhook", "validationActions": ["Deny"]},
     },
 )
-RIGHTS: tuple[Json, ...] = (
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "job-set-controller"},
-        "rules": [
-            {"apiGroups": [GROUP, "kubeflow.org"], "resources": ["*"], "verbs": ["*"]},
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
-            {"apiGroups": ["batch"], "resources": ["jobs", "jobs/status"], "verbs": ["*"]},
-        ],
-    },
-    *(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": f"{account}-{role}"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "default"}],
-        }
-        for account, role in (
-            ("job-set-controller", "job-set-controller"),
-            ("job-set-controller", "penstock-admits-pods"),
-            ("job-set-editor", "job-set-controller"),
-        )
-    ),
+RIGHTS = rig.rights(
+    "job-set-controller",
+    "job-set-editor",
+    {"apiGroups": [GROUP, "kubeflow.org"], "resources": ["*"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
+    {"apiGroups": ["batch"], "resources": ["jobs", "jobs/status"], "verbs": ["*"]},
 )
 
 
 def rendered() -> list[Json]:
     """What an administrator applies for the kind, which comes with Penstock."""
     (kind,) = load_documents(manifests("kinds") / f"jobsets.{GROUP}.yaml")
-    return [kind, *documents_of(to_workload_kind(parse_workload_kind(kind)))]
+    return rig.rendered(kind)
 
 
 def a_replicated_job(name: str, cpu: str = "1", replicas: int = 1, pods: int = 1, **spec: Any) -> Json:
@@ -137,40 +96,18 @@ def a_job_set(name: str, *jobs: Json, labels: Mapping[str, str] | None = None, *
     return {"apiVersion": f"{GROUP}/v1alpha2", "kind": "JobSet", "metadata": named, "spec": spec}
 
 
-class JobSets:
+class JobSets(rig.LabelledObjects):
     """Makes and reads them in a team's namespace."""
 
     def __init__(self, team: Team) -> None:
-        self.team = team
-        self.path = f"/apis/{GROUP}/v1alpha2/namespaces/{team.namespace}/jobsets"
-        self.jobs_path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs"
+        super().__init__(team, f"{GROUP}/v1alpha2/jobsets", NAME)
 
     async def make(self, name: str, *jobs: Json, **metadata: Any) -> Json:
         return dict(orjson.loads(await self.team.client.post(self.path, a_job_set(name, *jobs, **metadata))))
 
-    async def get(self, name: str) -> Json:
-        return dict(orjson.loads(await self.team.client.get(f"{self.path}/{name}")))
-
     async def jobs_of(self, name: str) -> list[Json]:
         every = orjson.loads(await self.team.client.get(self.jobs_path))["items"]
         return [job for job in every if job["metadata"]["labels"].get(NAME) == name]
-
-    async def pods_of(self, name: str) -> list[Json]:
-        """Its pods that are not being deleted."""
-        every = (await self.team.all()).values()
-        mine = (pod for pod in every if pod["metadata"].get("labels", {}).get(NAME) == name)
-        return [pod for pod in mine if "deletionTimestamp" not in pod["metadata"]]
-
-    async def until_runs(self, name: str, count: int) -> list[Json]:
-        """Wait until so many of its pods are on nodes; return them."""
-
-        async def runs() -> list[Json]:
-            pods = await self.pods_of(name)
-            bound = [pod for pod in pods if pod["spec"].get("nodeName")]
-            assert len(bound) == count, (await self.get(name), pods)
-            return bound
-
-        return await eventually(runs, seconds=60, message=f"JobSet {name} does not run")
 
     async def until_waiting(self, name: str, reason: str, jobs: int) -> None:
         """Wait until it says that it waits for this reason, with so many suspended Jobs, and no pods."""

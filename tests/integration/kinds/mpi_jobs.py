@@ -12,15 +12,11 @@ from typing import Any
 
 import orjson
 
-from controller.api.parse import parse_workload_kind
 from controller.core.keys import QUEUE_NAME
-from controller.core.workload_kinds.policies import documents_of
 from controller.kube.client import Client
 from controller.kube.manifests import load_documents
-from controller.objects.workload_kinds import to_workload_kind
 from controller.sandbox.shipped import manifests
-from tests.integration.kinds import job_sets
-from tests.support.eventually import eventually
+from tests.integration.kinds import job_sets, rig
 from tests.support.impersonation import Impersonation, Reply
 from tests.support.team import Json, Team
 
@@ -28,22 +24,13 @@ GROUP, VERSION = "kubeflow.org", "v2beta1"
 CONTROLLER = job_sets.CONTROLLER
 """One account writes the Jobs of both kinds."""
 NAME = "training.kubeflow.org/job-name"
-CRD: Json = {
-    **job_sets.CRD,
-    "metadata": {"name": f"mpijobs.{GROUP}"},
-    "spec": {
-        **job_sets.CRD["spec"],
-        "group": GROUP,
-        "names": {"kind": "MPIJob", "listKind": "MPIJobList", "plural": "mpijobs", "singular": "mpijob"},
-        "versions": [{**job_sets.CRD["spec"]["versions"][0], "name": VERSION}],
-    },
-}
+CRD: Json = rig.a_crd(GROUP, VERSION, "MPIJob", "mpijobs")
 
 
 def rendered() -> list[Json]:
     """What an administrator applies for the kind, which comes with Penstock."""
     (kind,) = load_documents(manifests("kinds") / f"mpijobs.{VERSION}.{GROUP}.yaml")
-    return [kind, *documents_of(to_workload_kind(parse_workload_kind(kind)))]
+    return rig.rendered(kind)
 
 
 def a_template(cpu: str, **spec: Any) -> Json:
@@ -66,37 +53,15 @@ async def are_in_effect(apiserver: Impersonation) -> bool:
     return _is_suspended((await apiserver.send(job_sets.EDITOR, "POST", path, body, params=dry)).body)
 
 
-class MpiJobs:
+class MpiJobs(rig.LabelledObjects):
     """Makes and reads them in a team's namespace."""
 
     def __init__(self, team: Team) -> None:
-        self.team = team
-        self.path = f"/apis/{GROUP}/{VERSION}/namespaces/{team.namespace}/mpijobs"
-        self.jobs_path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs"
+        super().__init__(team, f"{GROUP}/{VERSION}/mpijobs", NAME)
 
     async def make(self, name: str, launcher: Json, workers: Json, count: int) -> Json:
         body = an_mpi_job(name, launcher, workers, count)
         return dict(orjson.loads(await self.team.client.post(self.path, body)))
-
-    async def get(self, name: str) -> Json:
-        return dict(orjson.loads(await self.team.client.get(f"{self.path}/{name}")))
-
-    async def pods_of(self, name: str) -> list[Json]:
-        """Its pods that are not being deleted."""
-        every = (await self.team.all()).values()
-        mine = (pod for pod in every if pod["metadata"].get("labels", {}).get(NAME) == name)
-        return [pod for pod in mine if "deletionTimestamp" not in pod["metadata"]]
-
-    async def until_runs(self, name: str, count: int) -> list[Json]:
-        """Wait until so many of its pods are on nodes; return them."""
-
-        async def runs() -> list[Json]:
-            pods = await self.pods_of(name)
-            bound = [pod for pod in pods if pod["spec"].get("nodeName")]
-            assert len(bound) == count, (await self.get(name), pods)
-            return bound
-
-        return await eventually(runs, seconds=60, message=f"MPIJob {name} does not run")
 
 
 class MpiOperator:

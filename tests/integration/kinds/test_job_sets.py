@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -19,6 +18,7 @@ from controller.core.keys import (
 )
 from controller.kube.client import MERGE_PATCH, Client
 from tests.integration.kinds.job_sets import EDITOR, SET, JobSetController, JobSets, a_job_set, a_replicated_job
+from tests.integration.kinds.rig import at_work
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation
 from tests.support.team import Json, Team
@@ -33,10 +33,8 @@ WORKERS = a_replicated_job("workers", "1", replicas=2, pods=2, nodeSelector={"sh
 async def job_sets(team: Team, client: Client, apiserver: Impersonation) -> AsyncIterator[JobSets]:
     """JobSets of the team's namespace, with their controller at work."""
     sets = JobSets(team)
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(JobSetController(client, apiserver, sets).run(), name="job-set-controller")
+    async with at_work(JobSetController(client, apiserver, sets).run()):
         yield sets
-        working.cancel()
 
 
 async def used(team: Team) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -11,6 +10,7 @@ import pytest
 from controller.core.keys import FLAVOR, ORIGINAL_TEMPLATE
 from controller.kube.client import MERGE_PATCH, Client
 from tests.integration.kinds.mpi_jobs import MpiJobs, MpiOperator, a_template
+from tests.integration.kinds.rig import at_work
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation
 from tests.support.team import Team
@@ -22,10 +22,8 @@ pytestmark = pytest.mark.integration
 async def mpi_jobs(team: Team, client: Client, apiserver: Impersonation) -> AsyncIterator[MpiJobs]:
     """MPIJobs of the team's namespace, with their operator at work."""
     jobs = MpiJobs(team)
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(MpiOperator(client, apiserver, jobs).run(), name="mpi-operator")
+    async with at_work(MpiOperator(client, apiserver, jobs).run()):
         yield jobs
-        working.cancel()
 
 
 @pytest.mark.timeout(240)

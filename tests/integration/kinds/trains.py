@@ -8,11 +8,9 @@ from typing import Any
 
 import orjson
 
-from controller.api.parse import parse_workload_kind
 from controller.core.keys import ADMITTED_JOB, CLUSTER_QUEUE, CONDITION, QUEUE_NAME
-from controller.core.workload_kinds.policies import documents_of
 from controller.kube.client import MERGE_PATCH, Client
-from controller.objects.workload_kinds import to_workload_kind
+from tests.integration.kinds import rig
 from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation
 from tests.support.team import Json, Team
@@ -21,26 +19,7 @@ GROUP = "sample.example.com"
 OPERATOR = Identity.of_account("default", "train-operator")
 EDITOR = Identity.of_account("default", "train-editor")
 """Writes Trains and pods, and admits none."""
-_ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-CRD: Json = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"trains.{GROUP}"},
-    "spec": {
-        "group": GROUP,
-        "scope": "Namespaced",
-        "names": {"kind": "Train", "listKind": "TrainList", "plural": "trains", "singular": "train"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": _ANY, "status": _ANY}}},
-            }
-        ],
-    },
-}
+CRD: Json = rig.a_crd(GROUP, "v1", "Train", "trains")
 KIND: Json = {
     "apiVersion": "penstock.dev/v1alpha1",
     "kind": "WorkloadKind",
@@ -59,36 +38,17 @@ KIND: Json = {
         "validations": [{"expression": "object.spec.?engine.orValue('') != 'steam'", "message": "no steam in queues"}],
     },
 }
-RIGHTS: tuple[Json, ...] = (
-    {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "train-operator"},
-        "rules": [
-            {"apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"]},
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
-        ],
-    },
-    *(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": f"{account}-{role}"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "default"}],
-        }
-        for account, role in (
-            ("train-operator", "train-operator"),
-            ("train-operator", "penstock-admits-pods"),
-            ("train-editor", "train-operator"),
-        )
-    ),
+RIGHTS = rig.rights(
+    "train-operator",
+    "train-editor",
+    {"apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]},
 )
 
 
 def rendered() -> list[Json]:
     """What an administrator applies for the kind."""
-    return [KIND, *documents_of(to_workload_kind(parse_workload_kind(KIND)))]
+    return rig.rendered(KIND)
 
 
 def a_template(cpu: str, **fields: Any) -> Json:
