@@ -1,4 +1,4 @@
-"""Waiting in tests: polls until something holds. The only place in tests that sleeps."""
+"""Waiting in tests: polls until something holds."""
 
 from __future__ import annotations
 
