@@ -30,7 +30,7 @@ PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.p
 
 .DEFAULT_GOAL := help
 .PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
-	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
+	fuzz fuzz-reviews fuzz-decide mutants render faults scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate docs docs-serve lock image clean
 
 help: ## Show this list
@@ -112,6 +112,7 @@ test-more: oracle ## Run what is too long for `make test`: many pods, and many s
 	@$(MAKE) --no-print-directory fuzz-reviews N=200000
 	@$(MAKE) --no-print-directory fuzz-decide N=20000
 	@$(MAKE) --no-print-directory soak N=100
+	@$(MAKE) --no-print-directory faults SEEDS=25
 	@$(MAKE) --no-print-directory older
 	@$(MAKE) --no-print-directory operators
 
@@ -121,6 +122,10 @@ operators: $(VENV)/dev.stamp ## Run the tests on KubeRay and the training operat
 
 older: $(VENV)/dev.stamp ## Run the tests that depend on Kubernetes most on the oldest one of the sandbox (minutes)
 	@PENSTOCK_TEST_KUBERNETES=1.36.3 $(BIN)/pytest $(FOUR_AT_ONCE) $(OF_KUBERNETES) $(PYTEST)
+
+faults: sandbox ## Let things go wrong by seeds, on a real control plane (SEEDS=50 in each gate mode, FIRST=0; 20 s each)
+	@PENSTOCK_FAULT_SEEDS=$(or $(SEEDS),50) PENSTOCK_FAULT_FIRST=$(FIRST) $(BIN)/pytest -n 2 --dist=loadgroup -m 'more or not more' \
+		tests/faults/seeds $(PYTEST)
 
 soak: $(VENV)/dev.stamp ## Try many seeds where `make test` tries a few, in the same tests (minutes; N=400 seeds a test)
 	@PENSTOCK_SEEDS=$(or $(N),400) $(BIN)/pytest $(ON_ALL_CORES) tests/property/decisions $(PYTEST)

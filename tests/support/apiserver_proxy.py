@@ -1,6 +1,6 @@
 """A way to the apiserver that a test can make slow, lossy or deaf, request by request: HTTP on loopback, bearer tokens.
 
-It hands everything on as it is, watches too, but for the requests that a rule picks.
+It hands everything on as it is, watches too, but for the requests that a rule picks, and the watches that an edit does.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import yaml
-from aiohttp import web
+from aiohttp import ClientConnectionResetError, web
 
 _MOST_BYTES = 2**26
 _OF_THE_CONNECTION = {"host", "connection", "content-length", "transfer-encoding", "keep-alive"}
@@ -29,6 +30,11 @@ class Request:
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def is_watch(self) -> bool:
+        """Whether it opens a watch."""
+        return self.method == "GET" and "watch=" in self.path.partition("?")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -37,11 +43,20 @@ class Reply:
     status: int
     body: bytes
     content_type: str
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 Matches = Callable[[Request], bool]
 Act = Callable[[Request], Awaitable[Reply | None]]
 """What is done with a request: return the answer for who sent it; None: it gets none, and its connection ends."""
+Lines = AsyncIterator[bytes]
+"""The lines of a watch, each with its newline."""
+Edit = Callable[[Request, Lines], Lines]
+"""What is done with a watch: yield what who opened it gets, and raise Cut to break its connection off."""
+
+
+class Cut(Exception):
+    """The connection ends here, as a broken one does."""
 
 
 @dataclass(slots=True)
@@ -73,6 +88,7 @@ class ApiserverProxy:
         self._content = yaml.safe_load(original.read_text())
         self._target = str(self._content["clusters"][0]["cluster"]["server"])
         self._rules: list[_Rule] = []
+        self._edit: Edit | None = None
         self._at_work: set[asyncio.Task[Any]] = set()
         self._session: aiohttp.ClientSession | None = None
         self._url = ""
@@ -105,6 +121,10 @@ class ApiserverProxy:
     def on(self, matches: Matches, act: Act, *, times: int = 1_000) -> None:
         """Do something else with requests that match."""
         self._rules.append(_Rule(matches, act, times))
+
+    def edit_watches(self, edit: Edit) -> None:
+        """Have this done with every watch."""
+        self._edit = edit
 
     def hold(self, matches: Matches, *, times: int = 1_000) -> list[Held]:
         """Keep back requests that match; what is returned fills as they come."""
@@ -142,6 +162,8 @@ class ApiserverProxy:
         self._at_work.add(task)
         try:
             return await self._answer(incoming)
+        except (ClientConnectionResetError, ConnectionError):
+            return web.Response()  # who asked has gone
         finally:
             self._at_work.remove(task)
 
@@ -156,7 +178,8 @@ class ApiserverProxy:
                     assert incoming.transport is not None
                     incoming.transport.abort()
                     return web.Response()
-                return web.Response(status=reply.status, body=reply.body, content_type=reply.content_type)
+                kind = {"Content-Type": reply.content_type}
+                return web.Response(status=reply.status, body=reply.body, headers={**kind, **reply.headers})
         return await self._pass_on(incoming, request)
 
     async def _pass_on(self, incoming: web.Request, request: Request) -> web.StreamResponse:
@@ -173,7 +196,26 @@ class ApiserverProxy:
                 status=answer.status, headers={"Content-Type": answer.headers["Content-Type"]}
             )
             await response.prepare(incoming)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
+            try:
+                async for chunk in self._content_of(request, answer):
+                    await response.write(chunk)
+            except Cut:
+                assert incoming.transport is not None
+                incoming.transport.abort()
+                return response
             await response.write_eof()
             return response
+
+    def _content_of(self, request: Request, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        if self._edit is None or not request.is_watch or answer.status != HTTPStatus.OK:
+            return answer.content.iter_any()
+        return self._edit(request, _lines(answer.content.iter_any()))
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> Lines:
+    begun = bytearray()
+    async for chunk in chunks:
+        begun += chunk
+        while end := begun.find(b"\n") + 1:
+            yield bytes(begun[:end])
+            del begun[:end]

@@ -75,13 +75,16 @@ class Reasons:
         return is_old or said.status != "True" or (said.reason == RESERVED) != is_overdue
 
     def next(self, now: float) -> str | None:
-        """Take the next pod that is due and whose time has come: released ones first."""
+        """Take the next pod that is due and whose time has come: released ones first.
+
+        A time that lies further ahead than any is set means that the clock went back: it has come, too.
+        """
         if self.released:
             uid = next(iter(self.released))
             del self.released[uid]
             return uid
         for heap in (self._silent, self._outdated):
-            while heap and heap[0][0] <= now:
+            while heap and not now < heap[0][0] <= now + _REWRITE_SECONDS:
                 at, uid = heappop(heap)
                 if self._due.get(uid) == at:  # else it became due earlier, and had its turn
                     del self._due[uid]

@@ -7,13 +7,11 @@ clock. So what is found to be too much was too much; what passes for less than t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
-
-from tests.integration.scale.company import ROOT, SHARES
 
 CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
 _NOT_KUBELETS = (CONTROLLER, "system:kube-scheduler")
@@ -96,49 +94,3 @@ class Log:
         for _, sign, name in sorted([*begins, *ends]):
             team, cpu = sizes[name]
             yield name, team, sign * cpu
-
-
-class Books:
-    """Usage of every queue of the tree, by the rules of Kueue's documents, plainly: nothing is shared with the core."""
-
-    def __init__(self) -> None:
-        self._charged: Counter[str] = Counter()
-        self._children: dict[str, list[str]] = {}
-        for name, share in SHARES.items():
-            self._children.setdefault(share.parent, []).append(name)
-        self.owned: dict[str, int] = {}
-        self._own(ROOT)
-        self.most: Counter[str] = Counter()
-        """The most that was ever used, by queue."""
-
-    def _own(self, name: str) -> int:
-        below = self._children.get(name, ())
-        self.owned[name] = SHARES[name].owns + sum(self._own(one) - self._kept(one) for one in below)
-        return self.owned[name]
-
-    def _kept(self, name: str) -> int:
-        lends = SHARES[name].lends
-        return 0 if lends is None else max(0, self.owned[name] - lends)
-
-    def _used(self, name: str) -> int:
-        below = self._children.get(name, ())
-        return self._charged[name] + sum(max(0, self._used(one) - self._kept(one)) for one in below)
-
-    def excesses(self, changes: Iterable[tuple[str, str, int]]) -> Iterator[str]:
-        """Book all changes; say each time that a queue uses more than it may."""
-        for pod, team, cpu in changes:
-            self._charged[team] += cpu
-            name = team
-            while name and cpu > 0:
-                used, most = self._used(name), self.allowed(name)
-                self.most[name] = max(self.most[name], used)
-                if most is not None and used > most:
-                    yield f"{pod} of {team}: {name} uses {used} of {most}"
-                name = SHARES[name].parent
-
-    def allowed(self, name: str) -> int | None:
-        """The most that a queue may use; None: as much as its parent has."""
-        share = SHARES[name]
-        if not share.parent:
-            return self.owned[name]
-        return None if share.borrows is None else self.owned[name] + share.borrows

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from controller.core.keys import QUEUE_NAME
+from tests.support.books import Share
 
 Json = dict[str, Any]
 NAMESPACE = "company"
@@ -16,16 +16,6 @@ ROOT = "company"
 _DEPARTMENTS, _TEAMS = 5, 10
 _SIZES, _SIZE_WEIGHTS = (1, 2, 3), (5, 3, 2)
 _BUSY_WEIGHT = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One queue's quota in cpus. `borrows` and `lends` None: no limit."""
-
-    parent: str
-    owns: int
-    borrows: int | None = None
-    lends: int | None = None
 
 
 def _company() -> dict[str, Share]:

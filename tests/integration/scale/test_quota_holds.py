@@ -18,8 +18,9 @@ from controller.kube.listing import pages
 from controller.sandbox import NodeShape
 from controller.sandbox.programs import Program
 from tests.integration.scale import company
-from tests.integration.scale.audited import Books, Log
+from tests.integration.scale.audited import Log
 from tests.integration.scale.company import NAMESPACE, ROOT, SHARES, TEAMS, Json
+from tests.support.books import Books
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.leaders import crash
@@ -115,7 +116,7 @@ async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluste
     sizes = {pod["metadata"]["name"]: company.size_of(pod) for pod in made}
     assert set(log.releases.values()) == {1}
     assert set(sizes) - set(log.releases) <= log.unanswered
-    books = Books()
+    books = Books(SHARES)
     assert list(books.excesses(log.changes(sizes))) == []
     # what was there to be passed was reached
     borrowers = [name for name in TEAMS if books.most[name] > SHARES[name].owns]

@@ -57,6 +57,14 @@ def test_a_new_pod_is_told_after_it_settled() -> None:
     assert due(reasons, 12.5, 13.0) == [None, "pod"]
 
 
+def test_a_clock_that_went_back_keeps_nobody_silent() -> None:
+    reasons = Reasons()
+    reasons.mark("pod", kind=KIND, created=7200.0, said=None)
+    assert due(reasons, 7200.0, 100.0) == [None, "pod"]
+    reasons.mark("pod", kind=KIND, created=7200.0, said=a_saying("False", "QuotaExceeded", at=100.0))
+    assert due(reasons, 101.0, 160.0) == [None, "pod"]
+
+
 def test_what_waits_again_stops_saying_soon_that_it_is_admitted() -> None:
     reasons = Reasons()
     reasons.mark("job", kind=KIND, created=0.0, said=a_saying("True", "Admitted", at=100.0))
