@@ -151,7 +151,9 @@ class Client:
                 if response.status >= 300:
                     if response.status == HTTPStatus.UNAUTHORIZED:
                         await self._renew_credentials()
-                    raise api_error(response.status, await response.read())
+                    raise api_error(
+                        response.status, await response.read(), retry_after=response.headers.get("Retry-After")
+                    )
             yield self._chunks(response.content)
 
     async def _chunks(self, content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

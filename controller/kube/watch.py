@@ -38,6 +38,8 @@ minutes unless told otherwise: so silence alone is no dead connection.
 """
 _WATCH_SECONDS = (300, 600)
 BACKOFF = Backoff(first=0.2, longest=30.0)
+_MOST_ASKED_SECONDS = 30.0
+"""No longer than this is waited when the apiserver asks to (Retry-After): what is known would be too old."""
 _SHORT_SECONDS = 1.0
 _MOST_REFUSALS = 3
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -153,7 +155,7 @@ class Informer(Generic[T]):
         failures = 1
         while True:
             self._arrived = False
-            began = clock.monotonic()
+            began, asked = clock.monotonic(), 0.0
             if self._newness.wants_list():
                 self._version = ""
             try:
@@ -173,10 +175,12 @@ class Informer(Generic[T]):
                 self._is_in_touch = False
                 self._trouble(type(error).__name__, error)
                 self._count_refusal(error)
+                asked = error.retry_after_seconds if isinstance(error, ApiError) else 0.0
             # a watch that brought something was a good one, however it ended
             failures = 1 if self._arrived else failures + 1
-            if not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
-                await asyncio.sleep(BACKOFF.delay(failures) * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+            if asked or not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
+                pause = BACKOFF.delay(failures) * random.uniform(0.5, 1.5)  # noqa: S311 - jitter
+                await asyncio.sleep(max(pause, min(asked, _MOST_ASKED_SECONDS)))
 
     async def _list_and_watch(self) -> None:
         """Go on from the version that is known, if any is, until the server ends that."""

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from controller.kube import client
 from controller.kube.client import Client
 from controller.kube.connection import Connection
-from controller.kube.errors import Gone, Silent, TooLarge, Unreachable
+from controller.kube.errors import Gone, Silent, TooLarge, TooManyRequests, Unreachable
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -36,6 +36,10 @@ async def two_lines(request: web.Request) -> web.StreamResponse:
     await answer.write(b"one\n")
     await answer.write(b"two\n")
     return answer
+
+
+async def busy(_: web.Request) -> web.Response:
+    return web.Response(status=429, headers={"Retry-After": "7"})
 
 
 async def a_line_and_no_end(request: web.Request) -> web.StreamResponse:
@@ -87,6 +91,12 @@ async def test_a_connection_that_breaks_is_told_as_unreachable() -> None:
 async def test_a_watch_that_is_refused_says_what_the_apiserver_said() -> None:
     with pytest.raises(Gone, match="too old"):
         await take(expired)
+
+
+async def test_a_busy_apiserver_says_when_to_open_a_watch() -> None:
+    with pytest.raises(TooManyRequests) as refused:
+        await take(busy)
+    assert refused.value.retry_after_seconds == 7.0
 
 
 async def test_silence_is_told_apart_from_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

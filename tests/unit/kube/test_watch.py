@@ -328,6 +328,14 @@ async def test_pauses_double_where_each_watch_is_refused(pauses: list[float]) ->
     assert pauses == [0.4, 0.8, 1.6, 3.2]
 
 
+async def test_a_busy_apiserver_says_how_long_to_pause(pauses: list[float]) -> None:
+    def busy(seconds: float) -> TooManyRequests:
+        return TooManyRequests(429, "TooManyRequests", "later", retry_after_seconds=seconds)
+
+    await play(busy(7.0), busy(0.0), page("a"), busy(5.0), busy(3600.0))
+    assert pauses == [7.0, 0.8, 5.0, 30.0]
+
+
 async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float | None]:
     """How stale the informer is whenever it pauses: it is made at second 100 and run from 1000 on, a pause takes 10."""
     told: list[float | None] = []
