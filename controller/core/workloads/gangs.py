@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -234,7 +234,7 @@ def _slices_of(pod: Pod) -> Slices | None:
 
 
 def _ended(group: Group) -> list[Pod]:
-    """Return the members that succeeded in the same run as those that live: that the same owner made.
+    """Return the members that succeeded in the same run as those that live.
 
     A name that is used again, as that in a CronJob's template, must not count the pods of the last run. Of a Job's
     pods the Job itself says how many are still to come.
@@ -242,7 +242,16 @@ def _ended(group: Group) -> list[Pod]:
     if group.key.is_job:
         return []
     owners = {pod.owner.uid for pod in _living(group) if pod.owner is not None}
-    return [pod for pod in group.succeeded if pod.cluster_queue and pod.owner is not None and pod.owner.uid in owners]
+    first = min(one.pod.created for one in group.waiting)
+    return [pod for pod in group.succeeded if pod.cluster_queue and _is_of_this_run(pod, owners, first)]
+
+
+def _is_of_this_run(pod: Pod, owners: Collection[str], first: float) -> bool:
+    """Whether the same owner made it; without one, whether it was admitted when the first of those that wait was there.
+
+    Those of a gang are admitted when all of them exist, so that one was to go with it.
+    """
+    return first <= pod.admitted_at if pod.owner is None else pod.owner.uid in owners
 
 
 def _not_all(group: Group, there: Sequence[QueuedPod], of: str, now: float) -> tuple[Hold, float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from controller.core.keys import PRIORITY_CLASS
 from controller.kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from controller.kube.errors import NotFound
+from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from tests.faults.seeds.controllers import Controllers
 from tests.faults.seeds.history import History
 from tests.faults.seeds.ledger import is_over
@@ -103,11 +104,12 @@ class Deeds:
         )
 
     async def _refuse(self, moment: Moment) -> None:
-        """Refuse what removes a gate from the team's pods."""
+        """Refuse the controllers to remove a gate from the team's pods."""
         name = self._team.full("refuses")
         rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]
         gates = "size(has({0}.spec.schedulingGates) ? {0}.spec.schedulingGates : [])"
-        rule = f"{gates.format('object')} >= {gates.format('oldObject')}"
+        us = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER_ACCOUNT}"
+        rule = f"request.userInfo.username != '{us}' || {gates.format('object')} >= {gates.format('oldObject')}"
         policy = {
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": rules},

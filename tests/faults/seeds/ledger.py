@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.kube import clock
@@ -14,6 +15,7 @@ from tests.support.books import Books, Share
 Change = tuple[int, str, str, str, int]
 """Version, workload, queue, flavor and cpus: more when something was released, less when it ended."""
 _FENCE_SECONDS = 6.0
+_AT_ONCE_SECONDS = 0.5
 _OURS = "penstock.dev/"
 
 
@@ -92,15 +94,21 @@ class Ledger:
             holder = held
         return holder == who
 
-    def overtaken(self, queue: str) -> Iterator[str]:
-        """Pods of a StrictFIFO queue that went before one that was created earlier, in a second before theirs."""
+    def overtaken(self, queue: str, attempts: Mapping[str, float]) -> Iterator[str]:
+        """Pods of a StrictFIFO queue that went before one that was created in an earlier second, and not tried yet.
+
+        `attempts`: when each was first tried to be released, by uid. Those of one decision are sent at once, and one of
+        them may fail and be sent again.
+        """
         lives = [life for life in self.history.lives("pods", self.namespace) if _queue(life) == queue]
         for life in lives:
             released = released_in(life)
             if released is None:
                 continue
+            latest = attempts[life[0].uid] + _AT_ONCE_SECONDS
             for other in lives:
-                if _created(other) < _created(life) and _waited(other, released.version):
+                is_earlier = _created(other) < _created(life) and other[0].version < life[0].version
+                if is_earlier and _waited(other, released.version) and attempts.get(other[0].uid, inf) > latest:
                     yield f"{life[0].key[1]} was released before {other[0].key[1]}, which came first"
 
     def left(self) -> list[str]:

@@ -77,6 +77,8 @@ class Requests:
         self._now = now
         self._group = group
         self._late: set[asyncio.Task[Reply]] = set()
+        self.attempts: dict[str, float] = {}
+        """When somebody first tried to release a pod, by its uid."""
         acts: Mapping[Fault, Callable[[Request], Awaitable[Reply | None]]] = {
             Fault.REPLY_LOST: self._lose,
             Fault.NOT_SENT: self._drop,
@@ -86,12 +88,21 @@ class Requests:
             Fault.EVENTS_FAIL: self._drop,
             **{fault: partial(self._refuse, fault) for fault in _STATUSES},
         }
+        proxy.on(self._notes, self._drop)
         for fault, act in acts.items():
             proxy.on(partial(self._hits, fault), act, times=10**9)
 
     async def all_arrived(self) -> None:
         """Return when what was late is there."""
         await asyncio.gather(*self._late, return_exceptions=True)
+
+    def _notes(self, request: Request) -> bool:
+        """Note attempts; none is picked."""
+        if request.method == "PATCH" and b"/spec/schedulingGates/0" in request.body and "dryRun" not in request.path:
+            tests = (one for one in orjson.loads(request.body) if (one["op"], one["path"]) == ("test", "/metadata/uid"))
+            for test in tests:
+                self.attempts.setdefault(test["value"], clock.monotonic())
+        return False
 
     def _hits(self, fault: Fault, request: Request) -> bool:
         path = request.path.partition("?")[0]

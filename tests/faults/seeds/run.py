@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from tests.faults.seeds.controllers import Controllers
@@ -60,24 +60,24 @@ class Run:
             ledger = Ledger(history, self.team.namespace)
             await eventually(lambda: self._is_done(ledger), seconds=_DONE_SECONDS, message="work is left")
             await eventually(self._is_settled, seconds=_DONE_SECONDS, message="the queues do not settle")
-        return list(self._broken(ledger, history, calm))
+        return list(self._broken(ledger, history, calm, requests.attempts))
 
     async def _disturb(self, deeds: Deeds) -> None:
         work = draw_work(self.script.seed, SECONDS)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._create(work), name="work")
             for number, moment in enumerate(self.script.moments):
-                group.create_task(_at(moment.at, deeds.do(moment)), name=f"deed-{number}")
+                group.create_task(_at(moment.at, partial(deeds.do, moment)), name=f"deed-{number}")
 
     async def _create(self, work: Work) -> None:
         async with asyncio.TaskGroup() as group:
             for at, cpu, options in work.pods:
                 options = dict(options)
-                pod = self.team.pod(options.pop("name"), cpu, **options)
+                pod = partial(self.team.pod, options.pop("name"), cpu, **options)
                 group.create_task(_at(at, pod), name="pod")
             for at, body in work.jobs:
                 path = f"/apis/batch/v1/namespaces/{self.team.namespace}/jobs"
-                group.create_task(_at(at, self.team.client.post(path, body)), name="job")
+                group.create_task(_at(at, partial(self.team.client.post, path, body)), name="job")
         for name, found in (await self.team.all()).items():
             if any(gate["name"] == FOREIGN_GATE for gate in found["spec"].get("schedulingGates", ())):
                 await self._ungate(name)
@@ -119,13 +119,13 @@ class Run:
             assert not any(counted.values()), (name, status)
         return True
 
-    def _broken(self, ledger: Ledger, history: History, calm: int) -> Iterable[str]:
+    def _broken(self, ledger: Ledger, history: History, calm: int, attempts: Mapping[str, float]) -> Iterable[str]:
         yield from ledger.excesses(self._shares(most=True))
         if not any(moment.deed is Deed.QUOTA for moment in self.script.moments):
             yield from ledger.excesses(self._shares(most=False), since=calm)
         yield from ledger.wrong_releases()
         if not self.script.has(Fault.MISSED, "pods"):
-            yield from ledger.overtaken("fifo")
+            yield from ledger.overtaken("fifo", attempts)
         assert len(list(history.lives("pods", self.team.namespace))) > _CALM_PODS
 
     def _shares(self, *, most: bool) -> Mapping[str, Mapping[str, Share]]:
@@ -135,6 +135,6 @@ class Run:
         return {**SHARES, "spot": {**SHARES["spot"], **({"best": best} if best else {})}}
 
 
-async def _at(seconds: float, work: Any) -> None:
+async def _at(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
     await asyncio.sleep(seconds)
-    await work
+    await work()
