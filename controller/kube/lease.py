@@ -38,7 +38,7 @@ class Election:
     namespace: str
     name: str
     identity: str
-    seconds: int = 15
+    seconds: int = 10
 
     @property
     def renew_deadline(self) -> float:

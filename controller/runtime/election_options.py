@@ -25,7 +25,7 @@ def election_options(command: Callable[..., None]) -> Callable[..., None]:
         election = Election(namespace=lease_namespace, name=_LEASE, identity=own, seconds=lease_seconds)
         command(election=election, **options)
 
-    found = click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")(
+    found = click.option("--lease-seconds", type=click.IntRange(2, 300), default=10, help="How long a Lease holds.")(
         with_election
     )
     found = click.option(

@@ -1,10 +1,10 @@
-"""Two controllers that are started again when they end, as a kubelet does it."""
+"""Controllers that are started again when they end, as a kubelet does it."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,21 +12,28 @@ from controller.kube.client import Client
 from controller.sandbox.programs import Program
 from tests.support.leaders import delete_lease, holder
 
-NAMES = ("one", "two")
-LEASE_SECONDS = 6
+TWO = ("one", "two")
+SHORT_LEASE = ("--lease-seconds", "6")
 _AGAIN_SECONDS = 0.5
 
 
 class Controllers:
-    """By name. The second knows the cluster while it stands by."""
+    """By name. All but the first know the cluster while they stand by."""
 
-    def __init__(self, client: Client, kubeconfig: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        client: Client,
+        kubeconfig: Path,
+        folder: Path,
+        names: Sequence[str] = TWO,
+        options: Sequence[str] = SHORT_LEASE,
+    ) -> None:
         self._client = client
         self._programs: dict[str, Program] = {}
-        for name in NAMES:
+        for name in names:
             arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", name]
-            arguments += ["--visibility-address", "127.0.0.1:0"] if name == "two" else []
-            arguments += ["--lease-seconds", str(LEASE_SECONDS)]
+            arguments += ["--visibility-address", "127.0.0.1:0"] if name != names[0] else []
+            arguments += options
             self._programs[name] = Program("tests.faults.seeds.jumping", arguments, folder / f"{name}.log")
 
     @asynccontextmanager
@@ -37,7 +44,7 @@ class Controllers:
         try:
             async with asyncio.TaskGroup() as group:
                 watching = group.create_task(self._start_again(), name="kubelet")
-                await self._programs["one"].wait_ready()
+                await next(iter(self._programs.values())).wait_ready()
                 yield self
                 watching.cancel()
         finally:
@@ -55,7 +62,7 @@ class Controllers:
     async def leader(self) -> Program:
         """The one that holds the Lease; the first where nobody does."""
         name = (await holder(self._client)).partition("_")[0]
-        return self._programs.get(name, self._programs[NAMES[0]])
+        return self._programs.get(name) or next(iter(self._programs.values()))
 
     async def kill(self) -> None:
         """Kill the leader."""
