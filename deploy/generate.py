@@ -125,7 +125,7 @@ def _templated(path: Path, text: str) -> str:
             return _everywhere(text)  # no registration: the webhook's failurePolicy must not make it refuse anything
         case ("components", name, _):
             special = _deployment(path, _everywhere(text)) if path.stem == name else _registration(_everywhere(text))
-            return _guarded(condition(name), special)
+            return _guarded(condition(name), _selectable(special) if name == "monitoring" else special)
         case _:
             return _registration(_everywhere(text))
 
@@ -137,6 +137,14 @@ def _guarded(when: str, text: str) -> str:
 def _kept(text: str) -> str:
     """Helm may upgrade our kinds; deleting one would delete every object of it."""
     return text.replace("\nmetadata:\n", "\nmetadata:\n  annotations:\n    helm.sh/resource-policy: keep\n", 1)
+
+
+def _selectable(text: str) -> str:
+    """Labels by which a Prometheus chooses what it reads, and where the runbooks are, differ from site to site."""
+    part = "    app.kubernetes.io/part-of: penstock\n"
+    labels = "    {{- with .Values.monitoring.labels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n"
+    text = text.replace("docs/runbooks.md#", "{{ .Values.monitoring.runbooks }}#")
+    return text.replace(f"{part}spec", f"{part}{labels}spec")
 
 
 def _everywhere(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -183,6 +184,11 @@ class NotificationLane:
             for receiver in settings.receivers_of(notice):
                 self._outboxes[receiver.name].put(notice)
 
+    def _begin_counting(self, receiver: str) -> None:
+        """Show zeros: Prometheus sees no increase in a series that begins with what it counts first."""
+        for kind, result in product(TYPES.values(), Result):
+            self._metrics.notifications.labels(receiver, kind, result.value)
+
     def _count(self, receiver: str, kind: Kind, result: Result) -> None:
         self._metrics.notifications.labels(receiver, TYPES[kind], result.value).inc()
 
@@ -231,5 +237,6 @@ class NotificationLane:
                 known.receiver, known.cluster = one, settings.cluster
                 continue
             outbox = self._outboxes[one.name] = Outbox(one, settings.cluster, self._count)
+            self._begin_counting(one.name)
             self._tasks[one.name] = group.create_task(outbox.run(http), name=f"notify-{one.name}")
         _log.info("notifications_read", receivers=sorted(names), routes=len(settings.routes))

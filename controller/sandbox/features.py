@@ -19,6 +19,7 @@ _CANNOT = {
     "history": "a sandbox keeps one anyway, in a file of its own",
     "quota-resources": "its programs are no pods, nothing mounts the ConfigMap; PENSTOCK_QUOTA_RESOURCES names a file",
     "notifications": "its programs are no pods, so nothing mounts the Secret; PENSTOCK_NOTIFICATIONS names a file",
+    "monitoring": "it has no Prometheus Operator, whose kinds these are",
     "network-policy": "its programs are no pods, and it has no network for them",
 }
 _BESIDE = {

@@ -103,10 +103,14 @@ class ApiserverProxy:
         self._url = "http://{}:{}".format(*runner.addresses[0][:2])
         try:
             async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, ssl=False)) as self._session:
-                yield self
+                try:
+                    yield self
+                finally:
+                    # before the session: what they read ends with it
+                    for task in self._at_work:
+                        task.cancel()
+                    await asyncio.gather(*self._at_work, return_exceptions=True)
         finally:
-            for task in self._at_work:
-                task.cancel()
             await runner.cleanup()
 
     def kubeconfig(self, folder: Path) -> Path:

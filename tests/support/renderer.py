@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -12,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.kube.manifests import parse
-from controller.sandbox import gobuild, toolchain
-from controller.sandbox.layout import cache_folder
-from controller.sandbox.progress import Progress
+from tests.support import go_programs
 
 Json = dict[str, Any]
 
@@ -28,15 +24,7 @@ class RenderError(Exception):
 
 def ensure() -> Path:
     """The program, built if this version of it never was; that takes a minute or two."""
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(_MODULE.iterdir()))).hexdigest()[:8]
-    folder = cache_folder() / f"render-{platform.system()}-{platform.machine()}-{digest}".lower()
-    program = folder / "render"
-    if not program.exists():
-        progress = Progress()
-        with gobuild.one_builder(folder, progress):
-            if not program.exists():
-                gobuild.build(toolchain.go(folder.parent, progress), _MODULE, ".", program, progress=progress)
-    return program
+    return go_programs.ensure(_MODULE, "render", ".")
 
 
 def helm(
@@ -78,4 +66,4 @@ def _run(*arguments: str) -> str:
 
 
 if __name__ == "__main__":
-    Progress().say(f"the renderer of the tests is {ensure()}")
+    ensure()

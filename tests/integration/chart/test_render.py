@@ -34,6 +34,7 @@ VALUES: dict[str, Json] = {
     "visibility": {"visibility": {"enabled": True}},
     "history": {"history": {"enabled": True}},
     "dashboard": {"dashboard": {"enabled": True}},
+    "monitoring": {"monitoring": {"enabled": True}},
     "network-policy": {"networkPolicy": {"enabled": True}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
@@ -54,8 +55,6 @@ def by_name(objects: Iterable[Json]) -> dict[str, Json]:
 
 
 REGISTRATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-
-
 GATES = {"Policies": ("default",), "Webhook": ("default-webhook",), "Both": ("default-webhook", "policy")}
 """Folders of config/ for each gate.mode."""
 

@@ -37,6 +37,7 @@ def test_every_component_is_known_to_work_or_refused() -> None:
         "client-certificates",
         "dashboard",
         "history",
+        "monitoring",
         "network-policy",
         "notifications",
         "quota-resources",
