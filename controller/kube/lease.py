@@ -110,6 +110,11 @@ class Elector:
                 said, said_at = found, clock.monotonic()
             await asyncio.sleep(self._election.retry * random.uniform(0.9, 1.3))  # noqa: S311 - jitter
 
+    @property
+    def age_seconds(self) -> float:
+        """How long ago who holds the Lease renewed it last."""
+        return clock.monotonic() - self._renewed_at
+
     async def held(self) -> None:
         """Return as soon as we surely hold the Lease: to be awaited right before each write that only a leader may do.
 

@@ -215,6 +215,7 @@ class _App:
 
     def _refresh_gauges(self) -> Iterator[None]:
         """Those of queues only once it leads: a sum over all replicas has each queue once."""
+        self._metrics.lease_age.set(self._elector.age_seconds if self._is_leading else 0.0)
         return self._controller.refresh_gauges() if self._shadow is None else self._shadow.refresh_sources()
 
     def _not_ready(self) -> str | None:

@@ -18,7 +18,7 @@ from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_answers import AnswerDecoder
-from controller.runtime import garbage, gauges
+from controller.runtime import garbage, gauges, queue_gauges
 from controller.runtime.decision_recorder import DecisionRecorder
 from controller.runtime.event_lane import EventLane
 from controller.runtime.eviction_lane import EvictionLane
@@ -285,4 +285,6 @@ class Controller:
         Those of sources only once it leads, since a cold standby has none.
         """
         self._metrics.sources.refresh(self._watches.watching)
-        return gauges.refresh(self._cache, self._metrics)
+        self._metrics.releases_waiting.set(self._executor.waiting)
+        yield from gauges.refresh(self._cache, self._metrics)
+        yield from queue_gauges.refresh(self._cache, self._written.cluster_queues, self._metrics.queues, clock.now())

@@ -134,6 +134,11 @@ class Executor:
         waiting = self._queue.qsize()
         return 0 if waiting > self._workers else 3 * self._workers - waiting
 
+    @property
+    def waiting(self) -> int:
+        """How many releases wait to be sent."""
+        return self._queue.qsize()
+
     def submit(self, admit: Admit) -> None:
         """Queue an admission, with its flavors as they were decided on; those of one object together."""
         decided = (admit, self._flavors(admit))

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from controller.cache.cluster import ClusterCache
-from controller.core.kubernetes.amounts import CPU
 from controller.core.reasons import Reason
 from controller.core.workloads.workload import WorkloadClass
 from controller.kube import clock
+from controller.runtime.queue_gauges import whole
 from controller.telemetry.metrics import ControllerMetrics
 
 _PART = 200
@@ -56,12 +56,8 @@ def _amounts(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:
         for quota in queue.flavors:
             for resource, nominal in quota.nominal.items():
                 labels = (queue.name, quota.flavor, resource)
-                metrics.quota.labels(*labels).set(_whole(resource, nominal))
-                metrics.used.labels(*labels).set(_whole(resource, cache.usage.by_queue.get(labels, 0)))
+                metrics.quota.labels(*labels).set(whole(resource, nominal))
+                metrics.used.labels(*labels).set(whole(resource, cache.usage.by_queue.get(labels, 0)))
                 number += 1
                 if number % _PART == 0:
                     yield
-
-
-def _whole(resource: str, amount: int) -> float:
-    return amount / 1000 if resource == CPU else amount

@@ -48,20 +48,20 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "columns": _columns(usage, outlook),
         **budgets_status(cache, entry, queue),
         "fairSharing": fair_sharing_status(cache, name),
-        "conditions": conditions(
-            entry,
-            [
-                _is_active(cache, entry, queue),
-                *_over_quota(cache, queue),
-                *weight_without_effect(cache, queue),
-                *queue_drain(cache, name),
-                *places_kept(cache, name),
-                *used_up(cache, queue),
-                *_in_doubt(cache, name, now),
-            ],
-            now,
-        ),
+        "conditions": conditions(entry, list(findings(cache, entry, queue, now)), now),
     }
+
+
+def findings(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None, now: float) -> Iterator[Finding]:
+    """Yield what its conditions say. `queue`: as it counts now; None: it cannot be read."""
+    name = entry.key[1]
+    yield _is_active(cache, entry, queue)
+    yield from _over_quota(cache, queue)
+    yield from weight_without_effect(cache, queue)
+    yield from queue_drain(cache, name)
+    yield from places_kept(cache, name)
+    yield from used_up(cache, queue)
+    yield from _in_doubt(cache, name, now)
 
 
 _Amounts = tuple[int, int, int]

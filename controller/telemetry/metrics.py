@@ -7,6 +7,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from controller.telemetry.queue_metrics import QueueMetrics
 from controller.telemetry.sources import SourceGauges
 
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400)
@@ -89,6 +90,11 @@ class ControllerMetrics:
             buckets=_FAST_BUCKETS,
         )
         self.leading = Gauge("penstock_leading", "1 while this process leads, else 0.", registry=registry)
+        self.lease_age = Gauge(
+            "penstock_lease_age_seconds",
+            "How long ago this process renewed the Lease; 0 while it does not lead.",
+            registry=registry,
+        )
         self.watch_troubles = Counter(
             "penstock_watch_troubles_total",
             "Lists and watches that had to be started again, by resource and cause.",
@@ -96,6 +102,7 @@ class ControllerMetrics:
             registry=registry,
         )
         self.sources = SourceGauges("penstock", "controller", registry)
+        self.queues = QueueMetrics(registry)
         self._count_releases(registry)
         self._count_observed(registry)
         self._measure_doubts(registry)
@@ -207,6 +214,9 @@ class ControllerMetrics:
         )
 
     def _measure_doubts(self, registry: CollectorRegistry) -> None:
+        self.releases_waiting = Gauge(
+            "penstock_releases_waiting", "Releases that are decided on and wait to be sent.", registry=registry
+        )
         self.doubts = Gauge(
             "penstock_releases_in_doubt",
             "Release patches that got no answer and whose result is not known; their quota stays charged.",

@@ -29,6 +29,10 @@ FIRES: dict[str, tuple[dict[str, str], Json]] = {
         {'penstock_pending_workloads{cluster_queue="a", reason="QueueInvalid"}': "3x40"},
         {"cluster_queue": "a", "value": "3"},
     ),
+    "PenstockOverQuota": (
+        {'penstock_cluster_queue_condition{cluster_queue="a", condition="OverQuota"}': "1x40"},
+        {"cluster_queue": "a"},
+    ),
     "PenstockQueueNotFound": (
         {'penstock_pending_workloads{cluster_queue="", reason="QueueNotFound"}': "2x40"},
         {"value": "2"},

@@ -14,7 +14,7 @@ from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime, turns
 from tests.support.pod_documents import raw
 
-ELECTION = Election(namespace="ns", name="it", identity="me")
+ELECTION = Election(namespace="ns", name="it", identity="me", seconds=15)
 TAKEN = Conflict(409, "Conflict", "somebody wrote it")
 NO_ANSWER = Unreachable("no answer in time")
 
