@@ -159,6 +159,7 @@ bench-compiled: $(VENV)/dev.stamp ## Measure the decision as the image has it, c
 
 generate: $(VENV)/dev.stamp ## Write config/crd from the models, the chart's templates from config, and docs/reference and docs/pictures from the code
 	@$(BIN)/python -m controller.api.generate
+	@$(BIN)/python -m deploy.observability.generate
 	@$(BIN)/python -m deploy.generate
 	@$(BIN)/python -m docsite.generate
 

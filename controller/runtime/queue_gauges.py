@@ -30,9 +30,9 @@ def refresh(cache: ClusterCache, entries: Mapping[Key, Entry], metrics: QueueMet
 
 def _say(cache: ClusterCache, entry: Entry, metrics: QueueMetrics, now: float) -> None:
     name = entry.key[1]
-    queue, below = cache.cluster_queues.get(name), cache.tree.below(name)
+    queue = cache.cluster_queues.get(name)
     for phase in (Phase.RESERVED, Phase.RUNNING):
-        metrics.pods.labels(name, phase.value.lower()).set(sum(cache.usage.counts[(one, phase)] for one in below))
+        metrics.pods.labels(name, phase.value.lower()).set(cache.usage.counts[(name, phase)])
     for condition, is_true, *_ in findings(cache, entry, queue, now):
         metrics.conditions.labels(name, condition).set(is_true)
     share = fair_sharing_status(cache, name)

@@ -20,7 +20,7 @@ class QueueMetrics:
         )
         self.pods = Gauge(
             "penstock_admitted_pods",
-            "Admitted pods of the queue with those below it, by cluster queue and phase (running, or reserved).",
+            "Admitted pods of the queue itself, by cluster queue and phase (running; reserved: on no node yet).",
             ["cluster_queue", "phase"],
             registry=registry,
         )

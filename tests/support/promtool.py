@@ -50,14 +50,24 @@ def trouble(series: Mapping[str, str], expected: Mapping[str, Sequence[Json]], a
         (Path(folder) / "rules.yaml").write_text(yaml.safe_dump(yaml.safe_load(ALERTS.read_text())["spec"]))
         document = {"rule_files": ["rules.yaml"], "tests": [{"input_series": inputs, "alert_rule_test": tests}]}
         (Path(folder) / "test.yaml").write_text(yaml.safe_dump(document))
-        done = subprocess.run(
-            [ensure(), "test", "rules", "test.yaml"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        return _run(folder, "test", "rules", "test.yaml")
+
+
+def unreadable(queries: Sequence[str]) -> str:
+    """Say what promtool cannot read of these queries of boards; empty: it reads all."""
+    rules = [
+        {"record": f"query:{number}", "expr": query.replace("$__rate_interval", "5m").replace("$", "")}
+        for number, query in enumerate(queries)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+        return _run(folder, "check", "rules", "rules.yaml")
+
+
+def _run(folder: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [ensure(), *arguments], cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

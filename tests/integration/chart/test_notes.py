@@ -33,7 +33,7 @@ NOTED: dict[str, str] = {
     "default-scheduling-policies": (
         "default scheduling policies, of which every account may use the policy restricted"
     ),
-    "monitoring": "a PodMonitor and alerts for the Prometheus Operator",
+    "monitoring": "a PodMonitor and alerts for the Prometheus Operator, and boards for Grafana",
     "client-certificates": "client certificates: the webhook serves only clients that have one",
     "network-policy": "a NetworkPolicy for Penstock's pods",
     "history": "a history of pods, in the database of the Secret penstock-history",

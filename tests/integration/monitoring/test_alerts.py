@@ -1,4 +1,4 @@
-"""Each alert fires when it should, and no other with it: by promtool, which needs no control plane."""
+"""Each alert fires when it should, and no other with it; boards ask what Prometheus reads: by promtool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from deploy.observability.catalog import BOARDS
+from deploy.observability.panels import Board
 from tests.support import promtool
 
 pytestmark = [pytest.mark.integration, pytest.mark.more]  # promtool takes minutes to build
@@ -84,3 +86,9 @@ def test_nothing_fires_where_all_is_well() -> None:
 def test_it_fires_alone_when_it_should(name: str) -> None:
     series, labels = FIRES[name]
     assert promtool.trouble({**LEADS, **series}, {name: [labels]}, "20m") == ""
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.uid)
+def test_prometheus_reads_all_that_a_board_asks(board: Board) -> None:
+    assert promtool.unreadable([query for panel in board.panels() for query in panel.queries.values()]) == ""
+    assert "unclosed left parenthesis" in promtool.unreadable(["bad("])

@@ -36,7 +36,7 @@ def test_what_is_borrowed_and_admitted() -> None:
     assert value(metrics, "quota_borrowed", cluster_queue="cohort", **SPOT_CPU) is None
     assert value(metrics, "admitted_pods", **LIGHT, phase="running") == 1
     assert value(metrics, "admitted_pods", **LIGHT, phase="reserved") == 1
-    assert value(metrics, "admitted_pods", cluster_queue="cohort", phase="running") == 1
+    assert value(metrics, "admitted_pods", cluster_queue="cohort", phase="running") == 0
 
 
 def test_conditions_are_those_of_the_status() -> None:

@@ -1,0 +1,1 @@
+"""Boards for Grafana, described in Python and written as JSON by `make generate`."""
