@@ -105,7 +105,7 @@ class Deeds:
 
     async def _refuse(self, moment: Moment) -> None:
         """Refuse the controllers to remove a gate from the team's pods."""
-        name = self._team.full("refuses")
+        name = self._team.full(f"refuses-{moment.at * 1000:.0f}")
         rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]
         gates = "size(has({0}.spec.schedulingGates) ? {0}.spec.schedulingGates : [])"
         us = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER_ACCOUNT}"
