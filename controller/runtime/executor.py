@@ -211,7 +211,8 @@ class Executor:
 
     def _prepare(self, parts: Sequence[_Part]) -> tuple[Sent, Operations]:
         pod, admit, flavors = parts[0].pod, parts[0].admit, parts[0].flavors
-        at = clock.rfc3339(clock.now())
+        # not before it was created, by the apiserver's clock, where ours is behind that
+        at = clock.rfc3339(max(clock.now(), admit.workload.since))
         run_time = self._cache.positions.run_time(pod)
         admission = Admission(admit.cluster_queue, at, self._identity, admit.preemptions, run_time)
         stamps = Stamps(

@@ -8,6 +8,7 @@ from controller.core.gate.release_patch import release_patch
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY
 from controller.core.queueing.queues import FlavorMode
 from controller.core.reasons import Reason
+from controller.kube import clock
 from controller.kube.client import JSON_PATCH
 from controller.kube.errors import (
     Conflict,
@@ -21,8 +22,9 @@ from controller.kube.errors import (
 )
 from tests.support.builders import a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
 from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime
 from tests.support.json_patch import patched
-from tests.support.pod_documents import ADMISSION, a_pod_document, a_released_document, decoded, raw
+from tests.support.pod_documents import ADMISSION, CREATED, a_pod_document, a_released_document, decoded, raw
 from tests.support.releasing import GATED, RELEASED, Rig, patch_answered
 
 pytestmark = pytest.mark.usefixtures("time")
@@ -40,6 +42,13 @@ async def test_a_release_is_one_patch_on_the_pod_with_a_time_limit() -> None:
     assert after["spec"]["schedulingGates"] == []
     assert after["metadata"]["annotations"] == {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: "leader"}
     assert JSON_PATCH == "application/json-patch+json"
+
+
+async def test_a_clock_that_is_behind_admits_nobody_before_creation(time: FakeTime) -> None:
+    rig = Rig(patch_answered(raw(RELEASED)))
+    time.now = clock.epoch(CREATED) - 300
+    await rig.carry_out()
+    assert patched(GATED, rig.client.calls[0].body)["metadata"]["annotations"][ADMITTED_AT] == CREATED
 
 
 async def test_a_released_pod_is_charged_announced_and_counted_once() -> None:
