@@ -41,6 +41,7 @@ _OWN_ARGUMENTS = {
     "controller": {
         r"(?<=--backfill-depth=)\d+": "backfillDepth",
         r"(?<=--keep-gang-places=)\d+": "keepGangPlaces",
+        r"(?<=--lease-seconds=)\d+": "leaseSeconds",
     }
 }
 """What of the arguments of a program is a value of its own."""
@@ -56,6 +57,9 @@ _OWN_ENVIRONMENT = {
 """What of the environment that a component brings is a value of its own."""
 _UNPRIVILEGED = {"dashboard"}
 """Programs that may wait for room like any other pod."""
+_LABEL = "\n    app.kubernetes.io/part-of: penstock\n"
+_MORE_LABELS = '    {{- include "penstock.labels" . | nindent 4 }}\n'
+"""What the objects of a release are known by; not their pods, which would be replaced with each new version."""
 _ARGUMENT = "/spec/template/spec/containers/0/args/-"
 _ENVIRONMENT = "/spec/template/spec/containers/0/env"
 _FOLLOWED = {"controller": {("add", _ARGUMENT), ("add", _ENVIRONMENT)}, "webhook": {("add", _ARGUMENT)}}
@@ -71,6 +75,7 @@ def render() -> dict[str, str]:
     for source in _sources():
         path = source.relative_to(CONFIG)
         text = _templated(path, source.read_text(encoding="utf-8"))
+        text = text.replace(_LABEL, _LABEL + _MORE_LABELS)
         files[str(path)] = f"{{{{- /* Written from config/{path} by `make generate`. Change that file. */}}}}\n{text}"
     return files
 
@@ -182,6 +187,7 @@ def _deployment(path: Path, text: str) -> str:
             ("imagePullSecrets", ".Values.imagePullSecrets"),
             ("nodeSelector", f"{values}.nodeSelector"),
             ("tolerations", f"{values}.tolerations"),
+            ("affinity", f"{values}.affinity"),
         )
     )
     priority = "{{- with .Values.priorityClassName }}\n      priorityClassName: {{ . | quote }}\n{{- end }}\n"
@@ -193,6 +199,7 @@ def _deployment(path: Path, text: str) -> str:
         (r"(?<=--log-level=)\w+", "{{ .Values.logLevel }}"),
         (r"(?<=\n)          resources:\n(            .*\n)+", resources),
         (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}{_environment(path.stem)}          ports:\n"),
+        (r"(?<=\n    metadata:\n)      labels:\n", _of_pods(values)),
     ]
     if path.stem not in _UNPRIVILEGED:
         rules.append((r"(?<=\n)      priorityClassName: .+\n", priority))
@@ -220,20 +227,31 @@ def _arguments(program: str) -> str:
         for value, option in _VALUED_ARGUMENTS.get(name, {}).items() if program == "webhook" else ():
             holder = condition(name).removesuffix(".enabled")
             lines.append(f"{{{{- with {holder}.{value} }}}}\n            - {option}={{{{ . }}}}\n{{{{- end }}}}\n")
+    lines.append(f"{{{{- range .Values.{program}.extraArgs }}}}\n            - {{{{ . | quote }}}}\n{{{{- end }}}}\n")
     return "".join(lines)
 
 
+def _of_pods(values: str) -> str:
+    """Annotations and labels that pods get from values, before those of config/."""
+    return (
+        f"{{{{- with {values}.podAnnotations }}}}\n      annotations: {{{{ toJson . }}}}\n{{{{- end }}}}\n"
+        f"      labels:\n{{{{- with {values}.podLabels }}}}\n        {{{{- toYaml . | nindent 8 }}}}\n{{{{- end }}}}\n"
+    )
+
+
 def _environment(program: str) -> str:
-    """What components add to the environment of a program; one at most, for there is one list of it."""
-    text = ""
+    """What components, and a value of its own, add to the environment of a program."""
+    asked, text = [f".Values.{program}.env"], ""
     for name in components():
         for operation in _operations(name, program):
             if operation["path"] == _ENVIRONMENT:
-                found = json.dumps(operation["value"])
+                found = "".join(f"            - {json.dumps(one)}\n" for one in operation["value"])
                 for literal, value in _OWN_ENVIRONMENT.get(name, {}).items():
                     found = found.replace(literal, value)
-                text += _guarded(condition(name), f"          env: {found}\n")
-    return text
+                asked.append(condition(name))
+                text += _guarded(condition(name), found)
+    own = f"{{{{- with .Values.{program}.env }}}}\n            {{{{- toYaml . | nindent 12 }}}}\n{{{{- end }}}}\n"
+    return _guarded(f"or {' '.join(asked)}", f"          env:\n{text}{own}")
 
 
 def _operations(component: str, program: str) -> Iterator[dict[str, Any]]:

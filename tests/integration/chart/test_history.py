@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.chart.test_render import rendered
+from tests.integration.chart.comparing import rendered
 from tests.support.deployments import container_of
 
 pytestmark = pytest.mark.integration

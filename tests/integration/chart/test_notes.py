@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.chart.test_render import CHART, VALUES
+from tests.integration.chart.comparing import CHART, VALUES
 from tests.support import renderer
 
 pytestmark = pytest.mark.integration

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,78 +14,23 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
+from tests.integration.chart.comparing import (
+    BESIDE,
+    CHART,
+    GATES,
+    REGISTRATIONS,
+    ROOT,
+    VALUES,
+    Json,
+    built,
+    by_name,
+    rendered,
+    without_what_helm_adds,
+)
 from tests.support import renderer
 from tests.support.deployments import container_of, options_of
 
-ROOT = Path(__file__).resolve().parents[3]
-CHART = ROOT / "deploy" / "chart"
-Json = dict[str, Any]
-
-VALUES: dict[str, Json] = {
-    "runtime-class": {"runtimeClass": {"enabled": True}},
-    "pod-policies": {"podPolicies": {"enabled": True}},
-    "pod-template-policies": {"podPolicies": {"enabled": True}, "podTemplatePolicies": {"enabled": True}},
-    "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
-    "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
-    "client-certificates": {"clientCertificates": {"enabled": True}},
-    "quota-resources": {"quotaResources": {"enabled": True}},
-    "notifications": {"notifications": {"enabled": True}},
-    "visibility": {"visibility": {"enabled": True}},
-    "history": {"history": {"enabled": True}},
-    "dashboard": {"dashboard": {"enabled": True}},
-    "monitoring": {"monitoring": {"enabled": True}},
-    "network-policy": {"networkPolicy": {"enabled": True}},
-    "cert-manager": {"certificate": {"source": "cert-manager"}},
-}
-"""What asks for each component, in the order of a kustomization."""
-
-BESIDE = {"pod-template-policies": ("pod-policies",)}
-"""Components that are worth nothing without others."""
-
 pytestmark = pytest.mark.integration
-
-
-def by_name(objects: Iterable[Json]) -> dict[str, Json]:
-    named = {}
-    for one in objects:
-        metadata = one["metadata"]
-        named[f"{one['apiVersion']} {one['kind']} {metadata.get('namespace', '')}/{metadata['name']}"] = one
-    return named
-
-
-REGISTRATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-GATES = {"Policies": ("default",), "Webhook": ("default-webhook",), "Both": ("default-webhook", "policy")}
-"""Folders of config/ for each gate.mode."""
-
-NEED_SERVER = {"runtime-class", "pod-policies", "pod-template-policies", "scheduling-policies"}
-
-
-def built(folder: Path, gate: str, *components: str) -> dict[str, Json]:
-    """What kustomize builds of everything and these components, without the Namespace, which is Helm's to make."""
-    folders = list(GATES[gate])
-    if gate == "Policies" and NEED_SERVER & set(components):
-        folders.append("server")
-    kustomization = {
-        "resources": [os.path.relpath(ROOT / "config" / name, folder) for name in folders],
-        "components": [os.path.relpath(ROOT / "config" / "components" / name, folder) for name in components],
-    }
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    return by_name(one for one in renderer.kustomize(folder) if one["kind"] != "Namespace")
-
-
-def rendered(kubernetes: str = "v1.37.2", **values: Any) -> dict[str, Json]:
-    return by_name(renderer.objects(renderer.helm(CHART, values, kubernetes=kubernetes)))
-
-
-def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
-    """Without the generated certificate and the mark that keeps CRDs: config/ leaves both to others."""
-    kept = {name: one for name, one in objects.items() if name != "v1 Secret penstock-system/penstock-webhook-tls"}
-    for one in kept.values():
-        if one["kind"] == "CustomResourceDefinition":
-            assert one["metadata"].pop("annotations") == {"helm.sh/resource-policy": "keep"}
-        for entry in one.get("webhooks", ()):
-            entry["clientConfig"].pop("caBundle", None)
-    return kept
 
 
 @pytest.mark.parametrize(
@@ -397,3 +341,38 @@ def test_the_break_glass_group_has_one_name_everywhere() -> None:
     registered = objects["admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration /penstock"]
     left_out = [one for entry in registered["webhooks"] for one in entry["matchConditions"] if "brigade" in str(one)]
     assert len(left_out) == len(registered["webhooks"])
+
+
+def test_pods_get_what_values_say_beside_what_penstock_needs() -> None:
+    own: Json = {
+        "affinity": {"podAntiAffinity": {}},
+        "podLabels": {"team": "infra"},
+        "podAnnotations": {"example.com/a": "1"},
+        "env": [{"name": "TZ", "value": "UTC"}],
+    }
+    values: dict[str, Any] = {
+        name: {**own, "extraArgs": ["--log-level=debug"]} for name in ("controller", "webhook", "dashboard")
+    }
+    values["controller"] |= {"leaseSeconds": 30, "extraArgs": ["--workers=64"]}
+    values["dashboard"] |= {"enabled": True, "extraArgs": []}
+    objects = rendered(gate={"mode": "Both"}, visibility={"enabled": True}, history={"enabled": True}, **values)
+    for name in values:
+        template = objects[f"apps/v1 Deployment penstock-system/penstock-{name}"]["spec"]["template"]
+        assert template["metadata"]["labels"]["team"] == "infra"
+        assert template["metadata"]["labels"]["app.kubernetes.io/name"] == f"penstock-{name}"
+        assert template["metadata"]["annotations"] == {"example.com/a": "1"}
+        assert template["spec"]["affinity"] == {"podAntiAffinity": {}}
+        container = template["spec"]["containers"][0]
+        assert container["env"][-1] == {"name": "TZ", "value": "UTC"}
+        assert container["args"][-1:] == values[name]["extraArgs"] or not values[name]["extraArgs"]
+    controller = objects["apps/v1 Deployment penstock-system/penstock-controller"]
+    assert (options_of(controller)["lease_seconds"], options_of(controller)["workers"]) == (30, 64)
+    assert len(container_of(controller)["env"]) == 4
+
+
+def test_objects_are_known_by_their_release() -> None:
+    for name, one in rendered(gate={"mode": "Both"}, **VALUES["monitoring"]).items():
+        labels = one["metadata"]["labels"]
+        assert labels["helm.sh/chart"].startswith("penstock-"), name
+        assert labels["app.kubernetes.io/managed-by"] == "Helm", name
+        assert labels["app.kubernetes.io/part-of"] == "penstock", name
