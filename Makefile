@@ -31,7 +31,7 @@ PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.p
 .DEFAULT_GOAL := help
 .PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render faults scale bench-webhook bench-gate bench-decide bench-compiled \
-	generate docs docs-serve lock image clean
+	generate docs docs-serve sbom lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -169,10 +169,17 @@ docs: $(VENV)/dev.stamp ## Build the documentation as a site, in build/site; a l
 docs-serve: docs ## Build the site and serve it on loopback, until Ctrl-C (PORT=8000)
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
 
+sbom: ## Write what the image is made of, as CycloneDX, to build/penstock.cdx.json
+	@test -x build/release/bin/python || $(PYTHON) -m venv build/release
+	@build/release/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/release.txt
+	@build/release/bin/python -W ignore -m cyclonedx_py requirements requirements/runtime.txt --pyproject pyproject.toml \
+		--output-reproducible --of JSON -o build/penstock.cdx.json
+
 lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/*.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/build.txt requirements/build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/dev.txt requirements/dev.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/release.txt requirements/release.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/page.txt requirements/page.in
 
 image: ## Build the container image (needs docker)
