@@ -53,6 +53,11 @@ def trouble(series: Mapping[str, str], expected: Mapping[str, Sequence[Json]], a
         return _run(folder, "test", "rules", "test.yaml")
 
 
+def firing(series: Mapping[str, str], at: str) -> set[str]:
+    """Which of our alerts fire at a time; `series` as above."""
+    return set(re.findall(r"alertname: (\w+)", trouble(series, {}, at)))
+
+
 def unreadable(queries: Sequence[str]) -> str:
     """Say what promtool cannot read of these queries of boards; empty: it reads all."""
     rules = [
