@@ -284,8 +284,9 @@ async def test_the_status_is_written_by_its_own_door(served: Client, namespace: 
 async def test_every_manifest_of_config_applies_twice_and_goes_again(served: Client) -> None:
     parts = ("rbac", "webhook", "policy", "warnings", "server", "manager", "components", "samples")
     shipped = [document for part in parts for document in load_documents(CONFIG / part)]
-    # cert-manager is not here to serve its kinds, nor the webhook to be asked about pods
-    served_here = [document for document in shipped if not document["apiVersion"].startswith("cert-manager.io/")]
+    # cert-manager and the Prometheus Operator are not here to serve their kinds, nor the webhook to be asked about pods
+    others = ("cert-manager.io/", "monitoring.coreos.com/")
+    served_here = [document for document in shipped if not document["apiVersion"].startswith(others)]
     documents = [document for document in served_here if document["kind"] != "Pod"]
 
     first = await apply(served, documents)

@@ -93,9 +93,11 @@ def test_the_path_of_everything_that_is_applied_is_known() -> None:
         "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/penstock-webhook",
         "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
         "workloadpriorityclasses.penstock.dev",
+        "FlowSchema": "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/penstock-lease",
         "LocalQueue": "/apis/penstock.dev/v1alpha1/namespaces/demo-abc-team-b/localqueues/main",
         "Namespace": "/api/v1/namespaces/demo-abc-team-b",
         "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses/demo-abc-demo-urgent",
+        "PriorityLevelConfiguration": "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/penstock",
         "ResourceFlavor": "/apis/penstock.dev/v1alpha1/resourceflavors/demo-abc-on-demand",
         "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/penstock-system/roles/penstock-leader-election",
         "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/penstock-system/rolebindings/"

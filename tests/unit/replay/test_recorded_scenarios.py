@@ -38,6 +38,7 @@ OF_MEMORY = {
     "gangs/place-is-kept",
     "gangs/places-of-all-are-kept",
     # releases that were refused
+    "gangs/torn-and-one-is-done",
     "gangs/torn-by-a-refusal",
     "gates/refused",
     "gates/refused-in-a-strict-queue",
