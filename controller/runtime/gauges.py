@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from controller.cache.cluster import ClusterCache
+from controller.core.kubernetes.amounts import CPU
 from controller.core.reasons import Reason
 from controller.core.workloads.workload import WorkloadClass
 from controller.kube import clock
-from controller.runtime.queue_gauges import whole
 from controller.telemetry.metrics import ControllerMetrics
 
 _PART = 200
@@ -17,7 +17,7 @@ _PART = 200
 
 
 def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:
-    """Set the gauges of waiting and of lost pods, usage and quota from the cache, in parts as this is gone through.
+    """Set the gauges of waiting pods and their requests, lost pods, usage and quota, in parts as this is gone through.
 
     Classes that come meanwhile count the next time.
     """
@@ -25,17 +25,25 @@ def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:
     metrics.oldest_doubt.set(cache.doubts.oldest_seconds(clock.now()))
     metrics.lost.set(len(cache.clocks.lost.uids))
     pending: Counter[tuple[str, str]] = Counter()
+    requests: Counter[tuple[str, str, str]] = Counter()
     for number, kind in enumerate(list(cache.backlog.runs), start=1):
-        _count(cache, kind, pending)
+        for name, reason, count in _waiting(cache, kind):
+            pending[name, reason] += count * kind.wanted
+            for resource, amount in kind.requests:
+                requests[name, reason, resource] += count * amount
         if number % _PART == 0:
             yield
     metrics.pending.clear()
     for (name, reason), count in pending.items():
         metrics.pending.labels(name, reason).set(count)
+    metrics.requests.clear()
+    for (name, reason, resource), amount in requests.items():
+        metrics.requests.labels(name, reason, resource).set(whole(resource, amount))
     yield from _amounts(cache, metrics)
 
 
-def _count(cache: ClusterCache, kind: WorkloadClass, pending: Counter[tuple[str, str]]) -> None:
+def _waiting(cache: ClusterCache, kind: WorkloadClass) -> Iterator[tuple[str, str, int]]:
+    """Yield the ClusterQueue of a class, a reason, and how many of its workloads wait for it."""
     run = cache.backlog.runs.get(kind, ())
     local = cache.local_queues.get(kind.queue)
     # a pod can name any queue: only queues that exist become label values
@@ -45,7 +53,7 @@ def _count(cache: ClusterCache, kind: WorkloadClass, pending: Counter[tuple[str,
     preempting = sum(one is not None and one.kind == kind for one in for_whom)
     for reason, count in ((Reason.PREEMPTING, preempting), (wait.of("").reason, len(run) - preempting)):
         if count:
-            pending[name, reason.value] += count * kind.wanted
+            yield name, reason.value, count
 
 
 def _amounts(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:
@@ -61,3 +69,8 @@ def _amounts(cache: ClusterCache, metrics: ControllerMetrics) -> Iterator[None]:
                 number += 1
                 if number % _PART == 0:
                     yield
+
+
+def whole(resource: str, amount: int) -> float:
+    """Return an amount in cores or whole units."""
+    return amount / 1000 if resource == CPU else amount

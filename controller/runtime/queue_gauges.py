@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from controller.cache.cluster import ClusterCache
-from controller.core.kubernetes.amounts import CPU
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.pods import Phase
 from controller.objects.read import Entry, Key
 from controller.runtime.fair_sharing_status import fair_sharing_status
+from controller.runtime.gauges import whole
 from controller.runtime.queue_status import findings, usage_of
 from controller.telemetry.queue_metrics import QueueMetrics
 
@@ -25,7 +24,6 @@ def refresh(cache: ClusterCache, entries: Mapping[Key, Entry], metrics: QueueMet
         _say(cache, entry, metrics, now)
         if number % _PART == 0:
             yield
-    yield from _requests(cache, metrics)
 
 
 def _say(cache: ClusterCache, entry: Entry, metrics: QueueMetrics, now: float) -> None:
@@ -60,23 +58,3 @@ def _budgets(cache: ClusterCache, queue: ClusterQueue, metrics: QueueMetrics) ->
         runs_out = now if used >= budget.amount else tally.runs_out_at(now, budget.amount)
         if runs_out is not None:
             metrics.budget_left.labels(queue.name, budget.name).set(max(0, runs_out - now))
-
-
-def _requests(cache: ClusterCache, metrics: QueueMetrics) -> Iterator[None]:
-    found: Counter[tuple[str, str, str]] = Counter()
-    for number, kind in enumerate(list(cache.backlog.runs), start=1):
-        local = cache.local_queues.get(kind.queue)
-        name = local.cluster_queue if local is not None and local.cluster_queue in cache.queues.current else ""
-        reason, count = cache.reasons.of(kind).of("").reason.value, len(cache.backlog.runs.get(kind, ()))
-        for pod_set in kind.pod_sets:
-            for resource, amount in pod_set.requests:
-                found[name, reason, resource] += amount * count
-        if number % (10 * _PART) == 0:
-            yield
-    for (name, reason, resource), amount in found.items():
-        metrics.requests.labels(name, reason, resource).set(whole(resource, amount))
-
-
-def whole(resource: str, amount: int) -> float:
-    """Return an amount in cores or whole units."""
-    return amount / 1000 if resource == CPU else amount

@@ -235,6 +235,12 @@ class ControllerMetrics:
             ["cluster_queue", "reason"],
             registry=registry,
         )
+        self.requests = Gauge(
+            "penstock_pending_requests",
+            "Requests of waiting pods, by cluster queue, reason and resource (cpu in cores, memory in bytes).",
+            ["cluster_queue", "reason", "resource"],
+            registry=registry,
+        )
         self.lost = Gauge(
             "penstock_lost_pods",
             "Deleted pods that still exist and are no longer charged: their node is not Ready, or is gone.",

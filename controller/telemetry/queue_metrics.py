@@ -1,4 +1,4 @@
-"""Metrics of ClusterQueues beyond quota and usage: what is borrowed, admitted, shared, budgeted and waited for."""
+"""Metrics of ClusterQueues beyond quota and usage: what is borrowed, admitted, shared and budgeted."""
 
 from __future__ import annotations
 
@@ -36,12 +36,6 @@ class QueueMetrics:
             ["cluster_queue"],
             registry=registry,
         )
-        self.requests = Gauge(
-            "penstock_pending_requests",
-            f"Requests of waiting pods, by cluster queue, reason and resource {_AMOUNTS}.",
-            ["cluster_queue", "reason", "resource"],
-            registry=registry,
-        )
         self._measure_budgets(registry)
 
     def _measure_budgets(self, registry: CollectorRegistry) -> None:
@@ -62,5 +56,5 @@ class QueueMetrics:
     def clear(self) -> None:
         """Drop all series: queues, budgets and reasons come and go."""
         gauges = (self.borrowed, self.pods, self.conditions, self.share, self.budget_used, self.budget_left)
-        for gauge in (*gauges, self.requests):
+        for gauge in gauges:
             gauge.clear()

@@ -26,6 +26,10 @@ def _share(part: float, metric: str, by: str = "", where: str = "") -> str:
     return f"histogram_quantile({part}, sum by ({labels}) (rate({metric}_bucket{{{where}}}[$__rate_interval])))"
 
 
+def _times(metric: str) -> dict[str, str]:
+    return {"half": _share(0.5, metric), "99 of 100": _share(0.99, metric)}
+
+
 def _number(title: str, query: str, *, unit: str = "short", red: float | None = None, text: str = "") -> Panel:
     return Panel(title, {"": query}, text, Form.NUMBER, unit, width=4, height=4, red=red)
 
@@ -222,10 +226,7 @@ CONTROLLER: Final = Board(
         "Decisions": (
             Panel(
                 "Time of a decision",
-                {
-                    "half": _share(0.5, "penstock_decision_seconds"),
-                    "99 of 100": _share(0.99, "penstock_decision_seconds"),
-                },
+                _times("penstock_decision_seconds"),
                 unit="s",
             ),
             Panel("Decisions", {"": "sum(rate(penstock_decision_seconds_count[$__rate_interval]))"}, unit="ops"),
@@ -233,10 +234,7 @@ CONTROLLER: Final = Board(
         "Apiserver": (
             Panel(
                 "Time of a release patch",
-                {
-                    "half": _share(0.5, "penstock_release_patch_seconds"),
-                    "99 of 100": _share(0.99, "penstock_release_patch_seconds"),
-                },
+                _times("penstock_release_patch_seconds"),
                 unit="s",
             ),
             Panel(
@@ -291,10 +289,7 @@ WEBHOOK: Final = Board(
             ),
             Panel(
                 "Time of a review",
-                {
-                    "half": _share(0.5, "penstock_webhook_review_seconds"),
-                    "99 of 100": _share(0.99, "penstock_webhook_review_seconds"),
-                },
+                _times("penstock_webhook_review_seconds"),
                 "The apiserver waits 2 s.",
                 unit="s",
                 red=0.5,

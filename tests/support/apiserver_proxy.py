@@ -213,10 +213,11 @@ class ApiserverProxy:
     def _content_of(self, request: Request, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         if self._edit is None or not request.is_watch or answer.status != HTTPStatus.OK:
             return answer.content.iter_any()
-        return self._edit(request, _lines(answer.content.iter_any()))
+        return self._edit(request, lines_of(answer.content.iter_any()))
 
 
-async def _lines(chunks: AsyncIterator[bytes]) -> Lines:
+async def lines_of(chunks: AsyncIterator[bytes]) -> Lines:
+    """The lines of a watch that arrives in any pieces."""
     begun = bytearray()
     async for chunk in chunks:
         begun += chunk

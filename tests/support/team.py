@@ -52,10 +52,6 @@ class Team:
         account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default"
         await eventually(lambda: self.exists(account), message="the namespace has no default ServiceAccount")
 
-    def removes(self, path: str) -> None:
-        """Remember to remove something that is not in the namespace."""
-        self._undo.append(lambda: self.client.delete(path))
-
     async def close(self) -> None:
         """Remove everything, the namespace's objects by removing the namespace."""
         for undo in reversed(self._undo):

@@ -11,17 +11,16 @@ from pathlib import Path
 from controller.core.keys import PRIORITY_CLASS
 from controller.kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from controller.kube.errors import NotFound
-from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from tests.faults.seeds.controllers import Controllers
 from tests.faults.seeds.history import History
 from tests.faults.seeds.ledger import is_over
 from tests.faults.seeds.script import Deed, Moment
 from tests.faults.seeds.world import FLAVORS, QUOTAS
 from tests.support.leaders import delete_lease
+from tests.support.refusing import releases_refused
 from tests.support.team import Json, Team, is_gated
 
 _JUMPS = (-7200, -300, -5, 5, 300, 7200)
-_POLICIES = "/apis/admissionregistration.k8s.io/v1"
 
 
 class Deeds:
@@ -104,26 +103,5 @@ class Deeds:
         )
 
     async def _refuse(self, moment: Moment) -> None:
-        """Refuse the controllers to remove a gate from the team's pods."""
-        name = self._team.full(f"refuses-{moment.at * 1000:.0f}")
-        rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]
-        gates = "size(has({0}.spec.schedulingGates) ? {0}.spec.schedulingGates : [])"
-        us = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER_ACCOUNT}"
-        rule = f"request.userInfo.username != '{us}' || {gates.format('object')} >= {gates.format('oldObject')}"
-        policy = {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": rules},
-            "validations": [{"expression": rule}],
-        }
-        chosen = {"matchLabels": {"kubernetes.io/metadata.name": self._team.namespace}}
-        binding = {
-            "policyName": name,
-            "validationActions": ["Deny"],
-            "matchResources": {"namespaceSelector": chosen},
-        }
-        kinds = {"validatingadmissionpolicies": policy, "validatingadmissionpolicybindings": binding}
-        for plural, spec in kinds.items():
-            await self._team.client.post(f"{_POLICIES}/{plural}", {"metadata": {"name": name}, "spec": spec})
-        await asyncio.sleep(moment.seconds)
-        for plural in reversed(kinds):
-            await self._team.client.delete(f"{_POLICIES}/{plural}/{name}")
+        async with releases_refused(self._team, f"refuses-{moment.at * 1000:.0f}"):
+            await asyncio.sleep(moment.seconds)

@@ -18,9 +18,10 @@ from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import Silent, Unreachable
 from controller.sandbox.installation import NAMESPACE
+from tests.support.apiserver_proxy import lines_of
+from tests.support.team import OURS
 
 Json = dict[str, Any]
-OURS = "/apis/penstock.dev/v1alpha1"
 PATHS: Mapping[str, str] = {
     "pods": "/api/v1/pods",
     "jobs": "/apis/batch/v1/jobs",
@@ -89,7 +90,7 @@ class History:
                 async with client.stream(
                     PATHS[name], {**params, **({} if version else initial)}, silent_seconds=_SILENT_SECONDS
                 ) as chunks:
-                    async for line in _lines(chunks):
+                    async for line in lines_of(chunks):
                         version = self._take(name, line)
                         if b"k8s.io/initial-events-end" in line[:4096]:
                             begun.set()
@@ -125,12 +126,3 @@ class History:
             if event.key[0] == namespace:
                 found.setdefault(event.uid, []).append(event)
         yield from found.values()
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    begun = bytearray()
-    async for chunk in chunks:
-        begun += chunk
-        while end := begun.find(b"\n") + 1:
-            yield bytes(begun[:end])
-            del begun[:end]

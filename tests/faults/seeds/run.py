@@ -54,7 +54,7 @@ class Run:
             deeds = Deeds(self.team, controllers, history, self.clock, self.script.seed)
             await self._disturb(deeds)
             await requests.all_arrived()
-            await self._visited()
+            await self.team.visited("calm")
             calm = history.newest("pods")
             await self._work_in_calm()
             ledger = Ledger(history, self.team.namespace)
@@ -93,10 +93,6 @@ class Run:
             return bool(await self.team.patch(name, [test, {"op": "remove", "path": where}]))
 
         await eventually(done, message=f"the gate of another stays on {name}")
-
-    async def _visited(self) -> None:
-        """Return when the controllers have surely seen what was before."""
-        await self.team.visited("calm")
 
     async def _work_in_calm(self) -> None:
         for number in range(_CALM_PODS):

@@ -6,20 +6,18 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from controller.core.keys import GATE
 from controller.kube.client import JSON_PATCH
-from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from tests.integration.monitoring.scraped import Samples, over_time, scrape
 from tests.support import promtool
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.refusing import releases_refused
 from tests.support.team import Team
 
 pytestmark = [pytest.mark.integration, pytest.mark.more]
 
 AT, LATER = "28m", "35m"
 """When alerts are looked at; the fault begins at 16m."""
-_POLICIES = "/apis/admissionregistration.k8s.io/v1"
 
 
 async def a_queue_that_names_no_flavor(team: Team) -> None:
@@ -52,22 +50,12 @@ async def a_quota_that_shrinks(team: Team) -> None:
 
 
 async def a_policy_that_refuses_releases(team: Team) -> None:
-    us = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER_ACCOUNT}"
-    name = team.full("refuses")
-    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]
-    gate = f"has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(one, one.name == '{GATE}')"
-    rule = {"expression": f"request.userInfo.username != '{us}' || {gate}"}
-    chosen = {"matchLabels": {"kubernetes.io/metadata.name": team.namespace}}
-    policy = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": rules}, "validations": [rule]}
-    binding = {"policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": chosen}}
-    for plural, spec in (("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)):
-        await team.client.post(f"{_POLICIES}/{plural}", {"metadata": {"name": name}, "spec": spec})
-        team.removes(f"{_POLICIES}/{plural}/{name}")
-    await team.ready(stopPolicy="Hold")
-    await team.pods(1)
-    await team.until_waiting("pod-0", "QueueStopped")
-    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
-    await team.until_waiting("pod-0", "PatchRejected")
+    async with releases_refused(team, "refuses"):
+        await team.ready(stopPolicy="Hold")
+        await team.pods(1)
+        await team.until_waiting("pod-0", "QueueStopped")
+        await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
+        await team.until_waiting("pod-0", "PatchRejected")
 
 
 FAULTS: dict[str, Callable[[Team], Awaitable[None]]] = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from controller.cache.cluster import ClusterCache
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.objects.read import Entry
-from controller.runtime import queue_gauges
+from controller.runtime import gauges, queue_gauges
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.budgets import NOON, a_budget, a_counting_cache, a_run, put
 from tests.support.builders import decided
@@ -20,6 +20,7 @@ SPOT_CPU = {"flavor": "spot", "resource": "cpu"}
 def scraped(cache: ClusterCache, now: float, *names: str) -> ControllerMetrics:
     metrics = ControllerMetrics()
     entries = {("", name): Entry(("", name), f"uid-{name}", 1, {}) for name in names}
+    list(gauges.refresh(cache, metrics))
     list(queue_gauges.refresh(cache, entries, metrics.queues, now))
     return metrics
 
