@@ -106,6 +106,7 @@ fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an
 
 test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (half an hour)
 	@$(BIN)/python -m tests.support.promtool
+	@$(BIN)/python -m tests.support.installers
 	@$(BIN)/pytest $(FOUR_AT_ONCE) -m more
 	@PENSTOCK_SEEDS=20 $(BIN)/pytest $(ON_ALL_CORES) tests/property/simulator
 	@$(MAKE) --no-print-directory scale N=20000

@@ -22,6 +22,7 @@ from tests.support import renderer
 from tests.support.documented import ROOT, Shell, commands
 from tests.support.eventually import eventually
 from tests.support.kubernetes import VERSION
+from tests.support.left_behind import left_behind
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -30,18 +31,6 @@ Json = dict[str, Any]
 CONFIG = {Gate.WEBHOOK: "default-webhook", Gate.POLICIES: "default"}
 PODS = 4
 CHURN_SECONDS = 0.2
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-ADDS = ("mutatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
-PROTECTS = ("validatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings")
-LEFT = (
-    *(f"{ADMISSION}/{kind}" for kind in (*ADDS, *PROTECTS)),
-    *(f"{RBAC}/{kind}" for kind in ("clusterroles", "clusterrolebindings")),
-    "/apis/apiregistration.k8s.io/v1/apiservices",
-    CRDS,
-    "/api/v1/namespaces",
-)
 
 
 def by_helm(gate: Gate) -> list[Json]:
@@ -134,11 +123,6 @@ class Owner:
                 task.cancel()
 
 
-async def named_ours(client: Client, path: str) -> list[str]:
-    names = [one["metadata"]["name"] for one in orjson.loads(await client.get(path))["items"]]
-    return [name for name in names if name.startswith("penstock") or name.endswith(".penstock.dev")]
-
-
 async def put_in_place(client: Client, objects: list[Json]) -> None:
     """Apply what is rendered; what registers the webhook comes by `installed`, which knows where it runs."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "penstock-system"}}
@@ -184,7 +168,7 @@ async def test_uninstalling_in_order_frees_pods_and_leaves_nothing(
                     await owner.replaced()
                     assert not [name for name, pod in (await team.all()).items() if is_gated(pod)]
                 await eventually(partial(running, owner), seconds=60, message="freed pods do not reach nodes")
-                assert [found for path in LEFT if (found := await named_ours(client, path))] == []
+                assert await left_behind(client) == []
             finally:
                 await team.close()
 

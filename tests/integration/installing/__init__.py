@@ -1,0 +1,1 @@
+"""Penstock installed, upgraded, rolled back and uninstalled by Helm and kubectl themselves, while work waits."""
