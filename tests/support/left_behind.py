@@ -8,6 +8,8 @@ import orjson
 
 from controller.kube.client import Client
 
+CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAMESPACES: Final = "/api/v1/namespaces"
 _ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 _ADMITTING: Final = ("webhookconfigurations", "admissionpolicies", "admissionpolicybindings")
@@ -15,10 +17,10 @@ _KINDS: Final = (
     *(f"{_ADMISSION}/{way}{kind}" for way in ("mutating", "validating") for kind in _ADMITTING),
     *(f"{_RBAC}/{kind}" for kind in ("clusterroles", "clusterrolebindings")),
     "/apis/apiregistration.k8s.io/v1/apiservices",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    CRDS,
     "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
     "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
-    "/api/v1/namespaces",
+    NAMESPACES,
 )
 
 

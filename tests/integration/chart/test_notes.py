@@ -63,3 +63,15 @@ def test_the_notes_say_what_scheduling_policies_refuse() -> None:
     assert noted(schedulingPolicies={"enabled": True, "merge": "FirstEntry"}) == [refused]
     lacking = "; they have no effect without schedulingPolicies.enabled"
     assert noted(defaultSchedulingPolicies={"enabled": True}) == [NOTED["default-scheduling-policies"] + lacking]
+
+
+def test_what_uninstalling_releases_is_wanted_first() -> None:
+    hook = "penstock/templates/uninstall.yaml"
+    off, on = renderer.helm(CHART, {}), renderer.helm(CHART, {"uninstall": {"releaseAll": True}})
+    assert renderer.objects({hook: off[hook]}) == []
+    found = renderer.objects({hook: on[hook]})
+    assert [one["kind"] for one in found] == ["ClusterRole", "ClusterRoleBinding", "Job"]
+    # whoever renders and applies the chart must not run them: Helm knows them by this
+    assert {one["metadata"]["annotations"]["helm.sh/hook"] for one in found} == {"pre-delete"}
+    assert "pods that wait stay gated" in off["penstock/templates/NOTES.txt"]
+    assert "releases everything that waits" in on["penstock/templates/NOTES.txt"]

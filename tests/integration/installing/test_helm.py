@@ -14,7 +14,7 @@ import pytest
 from controller.sandbox.versions import DEFAULT, VERSIONS
 from tests.integration.installing.site import Site
 from tests.support.documented import ROOT, commands
-from tests.support.left_behind import left_behind
+from tests.support.left_behind import CRDS, NAMESPACES, left_behind
 from tests.support.machine.node import SELECTOR, TOLERATION
 from tests.support.team import is_gated
 
@@ -60,6 +60,20 @@ async def test_a_release_comes_changes_goes_back_and_goes(
             await there.terminal.succeed(command)
         await there.all_run()
         assert await left_behind(there.team.client) == []
+
+
+@pytest.mark.parametrize("gate", ["Policies", "Webhook"])
+async def test_uninstalling_alone_releases_all_that_waits(
+    site: Callable[[str], AbstractAsyncContextManager[Site]], gate: str
+) -> None:
+    async with site(DEFAULT) as there:
+        given = values(gate, "next", uninstall={"releaseAll": True})
+        await helm(there, "install penstock", ROOT / "deploy" / "chart", f"--create-namespace {given}")
+        await there.begin()
+        await there.terminal.succeed("helm uninstall penstock --namespace penstock-system")
+        await there.all_run()
+        left = await left_behind(there.team.client)
+        assert {one.rpartition("/")[0] for one in left} == {CRDS, NAMESPACES}
 
 
 async def test_a_rendered_chart_is_applied_and_upgraded(

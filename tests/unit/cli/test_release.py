@@ -15,7 +15,7 @@ import click
 import pytest
 import yaml
 
-from controller.cli import release
+from controller.cli import opening_all
 from controller.cli.acting import Where
 from controller.cli.main import run
 from controller.core.gate.opening import HeldJob, Waiting
@@ -47,8 +47,8 @@ class Cluster:
         self.interrupted = False
         self.asked = 0
         reach(monkeypatch, Slow(), lambda: self.pods)
-        monkeypatch.setattr(release, "GateOpener", lambda *_, **__: self)
-        monkeypatch.setattr(release, "gently", self._gently)
+        monkeypatch.setattr(opening_all, "GateOpener", lambda *_, **__: self)
+        monkeypatch.setattr(opening_all, "gently", self._gently)
 
     @contextmanager
     def _gently(self, _: object) -> Iterator[SimpleNamespace]:
@@ -72,7 +72,7 @@ def reach(monkeypatch: pytest.MonkeyPatch, client: FakeClient, pods: Callable[[]
         return pods()
 
     monkeypatch.setattr(Where, "connect", connected)
-    monkeypatch.setattr(release, "waiting", found)
+    monkeypatch.setattr(opening_all, "waiting", found)
 
 
 @pytest.fixture
@@ -92,6 +92,8 @@ def test_help_has_an_example_and_says_that_it_is_no_admission(capsys: pytest.Cap
     [
         ([], "say --all"),
         (["--all", "--as-group", "penstock:break-glass"], "--as-group needs --as NAME"),
+        (["--remove-admission"], "--remove-admission needs --all"),
+        (["--all", "--remove-admission", "-n", "team-a"], "leave out --namespace"),
         (["--all", "-n", ""], "--namespace: '' is no name of a namespace"),
         (["--all", "-n", "../nodes"], "--namespace: '../nodes' is no name of a namespace"),
     ],
