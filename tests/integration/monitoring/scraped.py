@@ -18,11 +18,11 @@ async def scrape(cluster: Cluster) -> Samples:
     found: dict[str, float] = {}
     for program in (cluster.programs.controller, cluster.programs.webhook):
         if program.exit_code is None:
-            found |= await _of(program)
+            found |= await samples_of(program)
     return found
 
 
-async def _of(program: Program) -> dict[str, float]:
+async def samples_of(program: Program) -> dict[str, float]:
     url = f"http://127.0.0.1:{program.port('http')}/metrics"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         text = await answer.text()
@@ -39,8 +39,19 @@ def _series(name: str, labels: Mapping[str, str]) -> str:
     return f"{name}{{{inner}}}" if inner else name
 
 
-def over_time(before: Samples, after: Samples, *, deciding: bool = True) -> dict[str, str]:
-    """A quarter of an hour as before, and then as after; while the controller decides, that goes on counting."""
-    series = {name: f"{before[name]}x15 " if name in before else "_x15 " for name in before.keys() | after.keys()}
-    series = {name: text + (f"{after[name]}x25" if name in after else "_x25") for name, text in series.items()}
+def over_time(before: Samples, after: Samples, *, deciding: bool = True, goes_on: bool = False) -> dict[str, str]:
+    """A quarter of an hour as before, and then as after; while the controller decides, that goes on counting.
+
+    Where a fault goes on, what counts grows each minute by as much as it did once.
+    """
+    series = {}
+    for name in before.keys() | after.keys():
+        first = f"{before[name]}x15" if name in before else "_x15"
+        grows = after.get(name, 0) - before.get(name, 0) if goes_on and _counts(name) else 0
+        then = f"{after[name]}+{grows}x25" if name in after else "_x25"
+        series[name] = f"{first} {then}"
     return {**series, "penstock_decision_seconds_count": "0+6x40"} if deciding else series
+
+
+def _counts(series: str) -> bool:
+    return series.partition("{")[0].endswith(("_total", "_count", "_bucket", "_sum"))
