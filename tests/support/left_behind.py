@@ -9,6 +9,7 @@ import orjson
 from controller.kube.client import Client
 
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+API_SERVICES: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
 NAMESPACES: Final = "/api/v1/namespaces"
 _ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
@@ -16,7 +17,7 @@ _ADMITTING: Final = ("webhookconfigurations", "admissionpolicies", "admissionpol
 _KINDS: Final = (
     *(f"{_ADMISSION}/{way}{kind}" for way in ("mutating", "validating") for kind in _ADMITTING),
     *(f"{_RBAC}/{kind}" for kind in ("clusterroles", "clusterrolebindings")),
-    "/apis/apiregistration.k8s.io/v1/apiservices",
+    API_SERVICES,
     CRDS,
     "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
     "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",

@@ -17,6 +17,7 @@ from controller.sandbox import Sandbox
 from tests.integration.installing.site import Site
 from tests.support.documented import ROOT
 from tests.support.installers import Terminal
+from tests.support.machine.kubelet_api import serving_logs
 from tests.support.machine.node import Machine
 from tests.support.machine.way_in import WayIn
 from tests.support.team import Team
@@ -59,6 +60,7 @@ async def on_machine(folder: Path, kubernetes: str, sources: Mapping[str, Path])
         Sandbox.start(kubernetes=kubernetes, apiserver_flags=way.apiserver_flags) as sandbox,
         sandbox.client() as client,
         Machine(sandbox, client, folder / "pods", sources).running() as machine,
-        way.open(machine.process),
+        serving_logs(sandbox, folder, machine.named) as kubelet,
+        way.open(machine.process, kubelet),
     ):
         yield sandbox, Team(client, sandbox)

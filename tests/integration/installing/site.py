@@ -69,6 +69,10 @@ class Site:
         self._made += 1
         assert is_gated(await self.team.pod(f"new-{self._made}"))
 
+    async def waiting(self) -> list[str]:
+        """The names of pods at the gate."""
+        return [name for name, pod in (await self.team.all()).items() if is_gated(pod)]
+
     async def all_run(self) -> None:
         """Wait until every pod runs, those of Jobs too."""
 

@@ -15,12 +15,14 @@ from controller.kube.client import MERGE_PATCH, STRATEGIC_PATCH, Client
 from controller.kube.errors import ApiError, NotFound
 from controller.sandbox import Sandbox
 from tests.support.machine.pod_process import PodProcess
+from tests.support.machine.way_in import KUBELET
 
 Json = dict[str, Any]
 NODE = "machine"
 SELECTOR = {"kubernetes.io/hostname": NODE}
 TOLERATION = {"key": NODE, "operator": "Exists"}
 """What a pod needs besides to come here: other pods have no process."""
+_ADDRESS = "10.201.0.1"
 _POLL_SECONDS = 0.3
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _RENEW_SECONDS = 5
@@ -46,7 +48,13 @@ class Machine:
     async def running(self) -> AsyncIterator[Machine]:
         """Register the node and run its pods."""
         conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "it is"}]
-        status = {"capacity": _SIZE, "allocatable": _SIZE, "conditions": conditions}
+        status = {
+            "capacity": _SIZE,
+            "allocatable": _SIZE,
+            "conditions": conditions,
+            "addresses": [{"type": "InternalIP", "address": _ADDRESS}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET}},
+        }
         taints = [{"key": NODE, "effect": "NoSchedule"}]
         node = {"metadata": {"name": NODE, "labels": SELECTOR}, "spec": {"taints": taints}, "status": status}
         try:

@@ -14,6 +14,9 @@ from pathlib import Path
 from controller.sandbox.files import write_private
 from tests.support.machine.pod_process import PodProcess
 
+KUBELET = 10250
+Listens = Callable[[str, int], int | None]
+"""Where on loopback something listens that has this address and port in the cluster; None: nobody has them."""
 _LISTENERS = {9443: "reviews", 8443: "visibility"}
 _CHUNK = 2**16
 
@@ -42,15 +45,21 @@ class WayIn:
         }
 
     @asynccontextmanager
-    async def open(self, who_has: Callable[[str], PodProcess | None]) -> AsyncIterator[None]:
-        """Lead to the pods that `who_has` knows by address."""
+    async def open(self, who_has: Callable[[str], PodProcess | None], kubelet: int) -> AsyncIterator[None]:
+        """Lead to the pods that `who_has` knows by address, and to the kubelet, which listens on this port."""
+
+        def listens(address: str, port: int) -> int | None:
+            if port == KUBELET:
+                return kubelet
+            pod = who_has(address)
+            return pod.port(_LISTENERS[port]) if pod is not None and port in _LISTENERS else None
 
         opened = set[asyncio.StreamWriter]()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             opened.add(writer)
             with suppress(OSError, asyncio.IncompleteReadError):
-                await _lead(reader, writer, who_has)
+                await _lead(reader, writer, listens)
             writer.close()
             opened.remove(writer)
 
@@ -64,17 +73,14 @@ class WayIn:
                 writer.close()
 
 
-async def _lead(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, who_has: Callable[[str], PodProcess | None]
-) -> None:
+async def _lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, listens: Listens) -> None:
     head = await reader.readuntil(b"\r\n\r\n")
     address, _, port = head.split()[1].decode().rpartition(":")
-    pod = who_has(address)
-    listens = pod.port(_LISTENERS[int(port)]) if pod is not None and int(port) in _LISTENERS else None
-    if listens is None:
+    local = listens(address, int(port))
+    if local is None:
         writer.write(b"HTTP/1.1 502 nobody has this address\r\n\r\n")
         return
-    inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", listens)
+    inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", local)
     writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
     await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
 
