@@ -16,8 +16,6 @@ FOUR_AT_ONCE := --numprocesses=4 --dist=loadgroup
 # The gate, parity of its two keepers, gangs, and the mirrors of the rules on updates of pods and Jobs.
 OF_KUBERNETES := tests/differential $(addprefix tests/integration/,test_sandbox.py test_pod_updates.py \
 	protection queueing native_groups)
-# The whole run alone, which says how much of the product unit tests and scenarios reach: pyproject.toml has the floor.
-MEASURED := --cov --cov-report=
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
@@ -29,8 +27,8 @@ PAGE_SOURCES := page/index.html page/vite.config.ts page/tsconfig.json $(shell f
 PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check unit compiled-core compiled integration sandbox oracle soak \
-	fuzz fuzz-reviews fuzz-decide mutants render faults scale bench-webhook bench-gate bench-decide bench-compiled \
+.PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check coverage unit compiled-core compiled integration sandbox oracle soak \
+	fuzz fuzz-reviews fuzz-decide mutants render faults scale bench bench-webhook bench-gate bench-decide bench-compiled \
 	generate docs docs-serve sbom lock image clean
 
 help: ## Show this list
@@ -48,7 +46,7 @@ test: $(VENV)/dev.stamp ## Run every check and every test, on a real control pla
 	@$(MAKE) --no-print-directory --jobs=3 compiled-core check oracle render browser
 	@$(MAKE) --no-print-directory compiled PYTEST=
 	@echo "==> tests"
-	@$(BIN)/pytest $(FOUR_AT_ONCE) $(or $(PYTEST),$(MEASURED))
+	@$(BIN)/pytest $(FOUR_AT_ONCE) $(PYTEST)
 
 check: lint types layers page-check ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter, biome, tsc
 
@@ -74,6 +72,9 @@ page-check: $(PAGE_FOLDER)
 
 browser: $(VENV)/dev.stamp $(PAGE_FOLDER)
 	@$(BIN)/python -m tests.support.browser
+
+coverage: $(VENV)/dev.stamp ## Measure how much of the product unit tests and scenarios reach; pyproject.toml has the floor
+	@$(BIN)/pytest $(ON_ALL_CORES) tests/unit tests/scenarios --cov --cov-report=$(PYTEST)
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest $(WITHOUT_CONTROL_PLANE) $(PYTEST)
@@ -105,6 +106,7 @@ fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an
 	@echo "$(or $(N),1000000) spoilt reviews, each of them answered"
 
 test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (half an hour)
+	@$(MAKE) --no-print-directory coverage
 	@$(BIN)/python -m tests.support.promtool
 	@$(BIN)/python -m tests.support.installers
 	@$(BIN)/pytest $(FOUR_AT_ONCE) -m more
@@ -145,6 +147,11 @@ scale: sandbox ## Run many pods through fifty queues of one tree, and hold the a
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)
 	@echo "==> helm and kustomize for the tests"
 	@$(BIN)/python -m tests.support.renderer
+
+bench: sandbox ## Measure bursts, Jobs, floods and starts beside ceilings of the same run (CHECK=1: hold them to budgets; 30 minutes)
+	@for one in "burst" "burst --queues 20" jobs flood start; do \
+		echo "==> $$one"; $(BIN)/python -m tests.bench.$$one $(if $(CHECK),--check) || missed=1; \
+	done; exit $${missed:-0}
 
 bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
 	@$(BIN)/python -m tests.bench.webhook $(BENCH)

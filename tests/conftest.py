@@ -8,8 +8,6 @@ import pytest
 from hypothesis import settings
 
 _ON_CONTROL_PLANES = (Path(__file__).parent / "integration", Path(__file__).parent / "faults")
-_MEASURED = (Path(__file__).parent / "unit", Path(__file__).parent / "scenarios")
-"""Folders whose tests are measured, where they are: elsewhere it would cost more time than it tells."""
 _OF_EACH_WAY = ("cluster", "protected")
 """Fixtures that start a control plane of its own for each of their parameters."""
 _LONGEST = ("integration/queueing", "integration/protection", "integration/scale", "faults/leaders")
@@ -27,8 +25,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     control plane of its own, those of one way are kept together. Those that stand beside the folders are kept together
     by file. pytest-xdist asks for groups before it is the turn of the hook below.
     """
-    if not any(item.path.is_relative_to(folder) for folder in _MEASURED):
-        item.add_marker(pytest.mark.no_cover)
     if group := _group(item):
         item.add_marker(pytest.mark.xdist_group(group))
 

@@ -143,17 +143,18 @@ def watching() -> list[Json]:
     ]
 
 
-def queue() -> list[Json]:
+def queue(name: str = "main") -> list[Json]:
+    """A LocalQueue of this name with a ClusterQueue of its own that has room for all."""
     version, cpu = "penstock.dev/v1alpha1", {"name": "cpu", "nominalQuota": "1000"}
     queue: Json = {"namespaceSelector": {}, "flavors": [{"name": "any", "resources": [cpu]}]}
     return [
         {"apiVersion": version, "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}},
-        {"apiVersion": version, "kind": "ClusterQueue", "metadata": {"name": "main"}, "spec": queue},
+        {"apiVersion": version, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": queue},
         {
             "apiVersion": version,
             "kind": "LocalQueue",
-            "metadata": {"name": "main", "namespace": NAMESPACE},
-            "spec": {"clusterQueue": "main"},
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"clusterQueue": name},
         },
     ]
 
@@ -173,7 +174,7 @@ async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str,
     took = clock.monotonic() - start
     at_rest = await until_at_rest(client, _WRITE)
     spent = _spent(apiserver) - before
-    await _clear(client)
+    await clear(client)
     return Figures(1000 * spent / count, count / took, (at_rest - written) / count)
 
 
@@ -182,7 +183,7 @@ async def _warm(client: Client, labels: dict[str, str]) -> None:
     await _create(client, labels, _WARMING)
     await eventually(partial(_all_run, client), seconds=60, message="pods do not run")
     await until_at_rest(client, _WRITE)
-    await _clear(client)
+    await clear(client)
 
 
 async def _create(client: Client, labels: dict[str, str], count: int) -> None:
@@ -208,7 +209,7 @@ async def _all_run(client: Client) -> bool:
     return True
 
 
-async def _clear(client: Client) -> None:
+async def clear(client: Client) -> None:
     await client.delete(_PODS, params={"gracePeriodSeconds": "0"})
 
     async def are_gone() -> bool:

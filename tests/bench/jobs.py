@@ -7,13 +7,11 @@ round: what the machine does meanwhile is in both. Writes are those of pods, Job
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from statistics import median
 from typing import Any, Final
 
 import click
@@ -24,6 +22,7 @@ from controller.kube.apply import apply
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate
+from tests.bench.figures import Figure, tell
 from tests.bench.gate import NAMESPACE, NODES, POLL_SECONDS, counted, kept, takes_pods, until_at_rest, watching
 from tests.support.eventually import eventually
 
@@ -53,21 +52,19 @@ class Figures:
 @click.option("--jobs", type=click.IntRange(1, 1_000), default=40, help="Jobs of each load.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=50, help="Pods of each Job.")
 @click.option("--rounds", type=click.IntRange(1, 20), default=3, help="How often each load is measured, in turn.")
-def main(jobs: int, width: int, rounds: int) -> None:
+@click.option("--check", is_flag=True, help="Fail where a figure exceeds its budget.")
+def main(jobs: int, width: int, rounds: int, check: bool) -> None:
     """Measure how fast the pods of Jobs come to nodes on this machine, and what is written for them."""
-    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    click.echo(f"{os.cpu_count()} cores, load {load}, {jobs} Jobs of {width} pods, median of {rounds} rounds\n")
     found = asyncio.run(_rounds(jobs, width, rounds))
-    base = found[LOADS[0]]
-    click.echo(f"{'load':<12} {'pods/s':>8} {'of no queue':>12} {'writes a pod':>13} {'more':>6}")
-    for name, figures in found.items():
-        pairs = list(zip(figures, base, strict=True))
-        click.echo(
-            f"{name:<12} {median(one.pace for one in figures):>8.0f} "
-            f"{median(one.pace / other.pace for one, other in pairs):>12.2f} "
-            f"{median(one.writes for one in figures):>13.2f} "
-            f"{median(one.writes - other.writes for one, other in pairs):>6.2f}"
-        )
+    tell([figure for name in LOADS[1:] for figure in _figures(name, found[name], found[LOADS[0]])], check)
+
+
+def _figures(name: str, found: Sequence[Figures], base: Sequence[Figures]) -> list[Figure]:
+    load = f"jobs/{name.replace(' ', '-')}"
+    return [
+        Figure(f"{load}/pace", [one.pace for one in found], [one.pace for one in base], "pods/s"),
+        Figure(f"{load}/writes", [one.writes for one in found], [one.writes for one in base], "a pod"),
+    ]
 
 
 async def _rounds(jobs: int, width: int, rounds: int) -> dict[str, list[Figures]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import trustme
 
 from controller.telemetry.http import Address, serving
 from controller.telemetry.tls import Certificate, CertificateError
+from tests.support.documented import ROOT
 from tests.support.on_uvloop import on_uvloop
 from tests.support.secured import LOOPBACK, Pair, Wire, review
 from tests.support.worlds import EmptyWorld
@@ -24,12 +26,12 @@ HANDSHAKES = 300
 
 
 @contextmanager
-def rotating(pair: Pair, certificate: Certificate) -> Iterator[list[bool]]:
-    """Replace the files and read them again without a pause, in a thread as the webhook does; whether each did."""
+def rotating(pair: Pair, certificate: Certificate, pause: float = 0.0) -> Iterator[list[bool]]:
+    """Replace the files and read them again, in a thread as the webhook does, after a pause; whether each did."""
     end, said = threading.Event(), list[bool]()
 
     def rotate() -> None:
-        while not end.is_set():
+        while not end.wait(pause):
             pair.issue()
             said.append(certificate.refresh())
 
@@ -62,6 +64,26 @@ async def test_no_handshake_fails_while_certificates_rotate(tmp_path: Path) -> N
             while len(done) < HANDSHAKES or said.count(True) < 50:
                 done += await asyncio.gather(*(handshake(address, context) for _ in range(10)))
     assert done.count(False) == 0
+
+
+@pytest.mark.more
+@on_uvloop
+async def test_many_new_connections_see_no_rotation(tmp_path: Path) -> None:
+    """For ten seconds, by a program of its own, at the rate that `dialer` is told where the machine can."""
+    pair = Pair(tmp_path)
+    certificate = Certificate(pair.certificate, pair.key)
+    pair.authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    app = admission(EmptyWorld(), WebhookMetrics(), ready=lambda: True)
+    async with serving(app, LOOPBACK, tls=certificate) as address:
+        with rotating(pair, certificate, pause=0.2) as said:
+            command = ["-m", "tests.support.dialer", str(address.port), str(tmp_path / "ca.crt"), "5000", "500"]
+            pipe = asyncio.subprocess.PIPE
+            dialer = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=ROOT, stdout=pipe)
+            output, _ = await dialer.communicate()
+    answered, failed, pace = output.decode().split()
+    assert (answered, failed) == ("5000", "0"), f"at {pace} a second"
+    assert said.count(True) > 10
+    sys.stdout.write(f"{pace} new connections a second, {said.count(True)} certificates\n")
 
 
 class Clients:

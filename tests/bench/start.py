@@ -1,0 +1,143 @@
+"""`python -m tests.bench.start`: how soon a controller decides where many pods wait already, and what it costs then.
+
+Beside it a program that lists and decodes the same pods and does nothing with them, in turn on one control plane. Both
+are measured from the start of their process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import aiohttp
+import click
+import psutil
+
+from controller.core.keys import GATE
+from controller.kube import clock
+from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE, Gate, controller_program, installed
+from controller.sandbox.programs import Program
+from tests.bench.burst import Load, create, prepare
+from tests.bench.figures import Figure, tell
+from tests.bench.gate import NODES, queue
+from tests.support.leaders import delete_lease
+
+_DECISIONS: Final = re.compile(rb"^penstock_decision_seconds_count (\S+)$", re.MULTILINE)
+_QUEUES: Final = 20
+_POLL_SECONDS: Final = 0.05
+_LONGEST_SECONDS: Final = 120.0
+_IDLE_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds until it is done, memory in MiB, and while nothing happens CPU time in ms a second."""
+
+    seconds: float
+    memory: float
+    idle: float = 0.0
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--pods", type=click.IntRange(10, 200_000), default=50_000, help="Pods that wait.")
+@click.option("--rounds", type=click.IntRange(1, 20), default=3, help="How often both are measured, in turn.")
+@click.option("--check", is_flag=True, help="Fail where a figure exceeds its budget.")
+def main(pods: int, rounds: int, check: bool) -> None:
+    """Measure how a controller starts where many pods wait on this machine."""
+    ours, bare = asyncio.run(_rounds(pods, rounds))
+    tell(
+        [
+            Figure("start/first-decision", [one.seconds for one in ours], [one.seconds for one in bare], "s"),
+            Figure("start/memory", [one.memory for one in ours], [one.memory for one in bare], "MiB"),
+            Figure("idle/cpu", [one.idle for one in ours], [1000.0] * len(ours), "ms/s"),
+        ],
+        check,
+    )
+
+
+async def _rounds(pods: int, rounds: int) -> tuple[list[Measured], list[Measured]]:
+    ours, bare = list[Measured](), list[Measured]()
+    async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
+        await prepare(client)
+        async with installed(sandbox, gate=Gate.POLICIES):
+            pass  # what stays: kinds, rights and guards
+        await apply(client, [one for number in range(_QUEUES) for one in _full(f"main-{number}")])
+        load = Load([f"main-{number}" for number in range(_QUEUES)], (GATE,), ())
+        click.echo(f"creating {pods:,} pods", err=True)
+        await create(client, (load.pod(f"pod-{number:06}", number) for number in range(pods)))
+        kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
+        for number in range(rounds):
+            bare.append(await _bare(sandbox.kubeconfig, pods))
+            ours.append(await _ours(client, kubeconfig))
+            click.echo(
+                f"round {number + 1}: {ours[-1].seconds:.1f} s to the first decision, {bare[-1].seconds:.1f} s to list",
+                err=True,
+            )
+    return ours, bare
+
+
+def _full(name: str) -> list[dict[str, object]]:
+    """A queue that has room for one pod."""
+    small = {"name": "any", "resources": [{"name": "cpu", "nominalQuota": "100m"}]}
+    return [
+        {**one, "spec": {"namespaceSelector": {}, "flavors": [small]}} if one["kind"] == "ClusterQueue" else one
+        for one in queue(name)
+    ]
+
+
+async def _bare(kubeconfig: Path, pods: int) -> Measured:
+    start = clock.monotonic()
+    command = [sys.executable, "-m", "tests.bench.lister", str(kubeconfig)]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    took = clock.monotonic() - start
+    count, memory = output.split()
+    assert int(count) >= pods
+    return Measured(took, int(memory) / 1024)
+
+
+async def _ours(client: Client, kubeconfig: Path) -> Measured:
+    await delete_lease(client)
+    with TemporaryDirectory() as folder:
+        program = controller_program(kubeconfig, Path(folder, "log"))
+        start = clock.monotonic()
+        program.start()
+        try:
+            await _until_decided(program, start)
+            took = clock.monotonic() - start
+            process = psutil.Process(program.process.pid)
+            await asyncio.sleep(_IDLE_SECONDS / 2)  # what follows the first decision ends
+            before, memory = sum(process.cpu_times()[:2]), process.memory_info().rss
+            await asyncio.sleep(_IDLE_SECONDS)
+            idle = 1000 * (sum(process.cpu_times()[:2]) - before) / _IDLE_SECONDS
+        finally:
+            await program.stop()
+    return Measured(took, memory / 2**20, idle)
+
+
+async def _until_decided(program: Program, start: float) -> None:
+    async with aiohttp.ClientSession() as session:
+        while clock.monotonic() - start < _LONGEST_SECONDS:
+            port = program.port("http")
+            if port is not None and await _decisions(session, port) > 0:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+    raise TimeoutError(program.tail())
+
+
+async def _decisions(session: aiohttp.ClientSession, port: int) -> float:
+    async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+        found = _DECISIONS.search(await answer.read())
+    return float(found[1]) if found else 0.0
+
+
+if __name__ == "__main__":
+    main()
