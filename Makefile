@@ -110,7 +110,7 @@ test-more: oracle ## Run what is too long for `make test`: many pods, and many s
 	@$(BIN)/python -m tests.support.promtool
 	@$(BIN)/python -m tests.support.installers
 	@$(BIN)/pytest $(FOUR_AT_ONCE) -m more
-	@PENSTOCK_SEEDS=20 $(BIN)/pytest $(ON_ALL_CORES) tests/property/simulator
+	@PENSTOCK_SEEDS=20 $(BIN)/pytest $(ON_ALL_CORES) -m 'more or not more' $(addprefix tests/property/,simulator pods objects)
 	@$(MAKE) --no-print-directory scale N=20000
 	@$(MAKE) --no-print-directory fuzz N=200000
 	@$(MAKE) --no-print-directory fuzz-reviews N=200000

@@ -165,6 +165,7 @@ async def test_a_cluster_is_as_before_when_the_demo_is_over(
     assert await inventory(owner) == before
 
 
+@pytest.mark.more
 async def test_what_was_there_stays_after_an_interrupted_demo(
     cluster: Sandbox, owner: Client, penstock: CommandLine
 ) -> None:
@@ -185,6 +186,7 @@ async def test_what_was_there_stays_after_an_interrupted_demo(
         await cleared(owner)
 
 
+@pytest.mark.more
 async def test_a_serving_controller_is_used_else_queues_are_left(
     cluster: Sandbox, owner: Client, penstock: CommandLine
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -35,3 +36,12 @@ async def turns(count: int = 5) -> None:
     """Let other tasks run for a few turns of the loop."""
     for _ in range(count):
         await _yield_to_others(0)
+
+
+async def turns_until(holds: Callable[[], bool], most: int = 10_000) -> None:
+    """Let other tasks run until this holds."""
+    for _ in range(most):
+        if holds():
+            return
+        await turns(1)
+    raise AssertionError(f"it does not hold after {most} turns of the loop")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.clusters import Cluster
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.more, pytest.mark.timeout(600)]
 
 MOST_MIB = 300
 

@@ -141,7 +141,7 @@ def stopping(programs: Installation) -> Callable[[], Any]:
 @pytest.mark.parametrize(
     ("gate", "render", "components", "other"),
     [
-        pytest.param(Gate.WEBHOOK, by_helm, ["visibility"], "kustomize", id="webhook-helm"),
+        pytest.param(Gate.WEBHOOK, by_helm, ["visibility"], "kustomize", id="webhook-helm", marks=pytest.mark.more),
         pytest.param(Gate.POLICIES, by_kustomize, [], "Helm", id="in-apiserver-kustomize"),
     ],
 )

@@ -11,7 +11,7 @@ from tests.support.clusters import Cluster, a_cluster
 
 PODS = "PENSTOCK_SCALE_PODS"
 """Environment variable: how many pods instead of `_PODS`."""
-_PODS = 1_500
+_PODS = 1_000
 
 
 @pytest.fixture(scope="package")

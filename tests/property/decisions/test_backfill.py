@@ -34,6 +34,7 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
+from tests.support.seeds import examples
 from tests.support.snapshots import changed
 
 BACKFILL, BEST_EFFORT = QueueingStrategy.BACKFILL, QueueingStrategy.BEST_EFFORT_FIFO
@@ -148,7 +149,7 @@ def simulations(draw: st.DrawFn) -> Simulation:
 
 
 @given(simulations())
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_nobody_starts_later_than_promised(simulation: Simulation) -> None:
     simulation.run()
     assert not simulation.coming

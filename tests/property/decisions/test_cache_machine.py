@@ -25,6 +25,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
 from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided, list_pods
+from tests.support.seeds import examples
 from tests.support.snapshots import changed
 from tests.support.strategies import DOORS, FLAVORS, parent_queues, waiting_pods
 from tests.support.tight_worlds import SHAPES, VARIATIONS, tight_nodes, tight_queues
@@ -360,5 +361,5 @@ class ClusterMachine(RuleBasedStateMachine):
 # for that add Phase.shrink and --timeout 0
 TestClusterMachine = pytest.mark.timeout(400)(ClusterMachine.TestCase)
 TestClusterMachine.settings = settings(
-    max_examples=300, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
+    max_examples=examples(300), stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
 )

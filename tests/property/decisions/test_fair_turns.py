@@ -25,10 +25,11 @@ from tests.support.builders import (
     a_snapshot,
     a_tree_quota,
 )
+from tests.support.seeds import examples
 from tests.support.snapshots import changed
 from tests.support.strategies import DOORS, FLAVORS, WEIGHTS, cluster_queues, nodes, parent_queues, waiting_pods
 
-THOROUGH = settings(max_examples=200)
+THOROUGH = settings(max_examples=examples(200))
 TEAMS = ("team-a", "team-b", "team-c", "team-d")
 
 

@@ -34,6 +34,7 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
+from tests.support.seeds import examples
 
 TEAMS = ("team-a", "team-b", "team-c")
 FLAVORS = (a_flavor("spot"), a_flavor("steady"), a_static_flavor("licence", cpu="5"))
@@ -129,7 +130,7 @@ def one_by_one(world: Snapshot, limit: int) -> Plan:
         return decide(world, limit=limit)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(worlds(), st.sampled_from((UNLIMITED, UNLIMITED, 3)))
 def test_stretches_change_nothing(world: Snapshot, limit: int) -> None:
     plan, slow = decide(world, limit=limit), one_by_one(world, limit)

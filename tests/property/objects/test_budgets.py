@@ -15,10 +15,11 @@ from controller.objects.budgets import read_sums, write_sums
 from tests.property.objects.test_windows import MOVED_CLOCKS
 from tests.support.budgets import NOON, a_budget, a_calendar, a_counting_cache, a_run, put, used
 from tests.support.builders import a_cluster_queue
+from tests.support.seeds import examples
 from tests.support.zones import utc
 
 HOUR = 3600
-THOROUGH = settings(max_examples=300)
+THOROUGH = settings(max_examples=examples(300))
 PERIODS: st.SearchStrategy[Period] = st.one_of(
     st.builds(a_calendar, st.sampled_from([*CalendarUnit]), st.sampled_from(("UTC", "Europe/Berlin", "Asia/Kolkata"))),
     st.builds(SlidingPeriod, st.sampled_from((1, 47, 48, 49, 3600, 5 * HOUR + 1, 24 * HOUR, 744 * HOUR))),

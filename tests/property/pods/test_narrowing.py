@@ -14,9 +14,10 @@ from controller.core.queueing.queues import Flavor
 from controller.core.workloads.shapes import Constraints
 from tests.support.builders import a_flavor
 from tests.support.constraints import allows
+from tests.support.seeds import examples
 from tests.support.strategies import requirements
 
-THOROUGH = settings(max_examples=400)
+THOROUGH = settings(max_examples=examples(400))
 KEYS = ("a", "b")
 VALUES = ("x", "y", "1", "2")
 _NAMES = ("node-1", "node-2", "neither")

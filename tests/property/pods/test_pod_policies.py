@@ -24,6 +24,7 @@ from controller.kube.wire import PodToleration, SelectorTerm
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
+from tests.support.seeds import examples
 from tests.support.strategies import (
     KEYS,
     NUMBERS,
@@ -39,7 +40,7 @@ from webhook.pods import directives
 from webhook.reviews.patching import applied
 
 Json = dict[str, Any]
-THOROUGH = settings(max_examples=250)
+THOROUGH = settings(max_examples=examples(250))
 
 
 def _term(document: Json) -> Term:

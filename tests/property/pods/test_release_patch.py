@@ -16,10 +16,11 @@ from controller.core.queueing.queues import Flavor
 from tests.support.json_patch import PatchFailed, patched
 from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
+from tests.support.seeds import examples
 from tests.support.strategies import narrowing_flavors, node_labels, pod_documents
 
 Json = dict[str, Any]
-THOROUGH = settings(max_examples=250)
+THOROUGH = settings(max_examples=examples(250))
 NODES = st.sampled_from((None, "node-1"))
 
 

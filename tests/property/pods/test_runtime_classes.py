@@ -19,11 +19,12 @@ from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
+from tests.support.seeds import examples
 from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_labels, pod_documents
 from webhook.reviews.admission import Request
 from webhook.steps.runtime_class import assign_runtime_class
 
-BRIEF = settings(max_examples=400)
+BRIEF = settings(max_examples=examples(400))
 EFFECTS = ("", "NoSchedule", "NoExecute")
 
 

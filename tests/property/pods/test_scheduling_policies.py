@@ -19,10 +19,11 @@ from tests.support.api_objects import node_terms, requirement
 from tests.support.pod_update_rules import PREFERRED, REQUIRED, may_run_on
 from tests.support.scheduling import a_pod, a_policy
 from tests.support.scheduling_strategies import allowed_sections, pod_specs, policy_specs
+from tests.support.seeds import examples
 from tests.support.strategies import node_labels
 
 Json = dict[str, Any]
-THOROUGH = settings(max_examples=300)
+THOROUGH = settings(max_examples=examples(300))
 
 several = st.lists(policy_specs(), min_size=1, max_size=3)
 options = st.sampled_from(MergeOption)

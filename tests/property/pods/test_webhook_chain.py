@@ -16,12 +16,13 @@ from controller.objects.pod_policies import read_policy
 from tests.support.api_objects import node_terms, pod_policy, scheduling_policy
 from tests.support.scheduling_strategies import pod_specs, policy_specs
 from tests.support.scheduling_worlds import NAMESPACE, a_pod, a_request, a_world
+from tests.support.seeds import examples
 from tests.support.strategies import KEYS
 from webhook.reviews.patching import applied
 from webhook.steps.chain import mutate
 
 Json = dict[str, Any]
-THOROUGH = settings(max_examples=300)
+THOROUGH = settings(max_examples=examples(300))
 _TAINTS = st.sampled_from(("spot", "gpu"))
 
 

@@ -15,7 +15,8 @@ from controller.simulator.eta import QUANTILES, Eta, etas
 from tests.property.simulator.busy_worlds import Busy, draw
 from tests.support.seeds import seeds
 
-pytestmark = pytest.mark.xdist_group("eta calibration")  # the worlds are played once
+# the worlds are played once, which takes minutes
+pytestmark = [pytest.mark.more, pytest.mark.xdist_group("eta calibration")]
 _RUNS = 10
 _LATEST = 50
 _RECENT_SECONDS = 2 * 3600.0

@@ -14,7 +14,7 @@ from controller.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotF
 from controller.runtime.release_doubts import MOST_IN_NAMESPACE
 from tests.support.builders import a_cluster_queue, a_node, a_quota, decided
 from tests.support.fake_client import FakeClient
-from tests.support.fake_time import FakeTime, turns
+from tests.support.fake_time import FakeTime, turns, turns_until
 from tests.support.json_patch import PatchFailed, patched
 from tests.support.pod_documents import a_pod_document, a_released_document, decoded, raw
 from tests.support.releasing import GATED, RELEASED, Rig, patch_answered
@@ -223,10 +223,10 @@ async def test_with_eight_doubts_a_namespace_releases_nothing_more() -> None:
         task = group.create_task(rig.executor.run(), name="executor")
         for admit in rig.admits[:MOST_IN_NAMESPACE]:
             rig.executor.submit(admit)
-        await turns(100)
+        await turns_until(lambda: rig.results == {"unknown": MOST_IN_NAMESPACE})
         for admit in rig.admits[MOST_IN_NAMESPACE:]:
             rig.executor.submit(admit)
-        await turns(100)
+        await turns_until(lambda: all(is_put_off(rig, name) for name in names[MOST_IN_NAMESPACE:]))
         task.cancel()
     assert rig.charged == 1000 * MOST_IN_NAMESPACE
     for name in names[MOST_IN_NAMESPACE:]:
@@ -236,6 +236,11 @@ async def test_with_eight_doubts_a_namespace_releases_nothing_more() -> None:
         assert workload.kind.hold.reason is Reason.PATCH_REJECTED
         assert "namespace default" in workload.kind.hold.text
     assert rig.results == {"unknown": MOST_IN_NAMESPACE}
+
+
+def is_put_off(rig: Rig, name: str) -> bool:
+    workload = rig.cache.backlog.get(name)
+    return workload is not None and workload.kind.hold is not None
 
 
 def several(names: str, client: FakeClient) -> Rig:
