@@ -16,6 +16,7 @@ Json = dict[str, Any]
 
 _MODULE = Path(__file__).parent / "render"
 _SECONDS = 60
+_HOOK = "helm.sh/hook"
 
 
 class RenderError(Exception):
@@ -50,8 +51,21 @@ def kustomize(folder: Path) -> list[Json]:
 
 
 def objects(rendered: Mapping[str, str]) -> list[Json]:
-    """The objects in a rendered chart."""
-    return [one for name, text in rendered.items() if name.endswith(".yaml") for one in _objects(text)]
+    """The objects in a rendered chart that an installation has."""
+    return [one for one in _every(rendered) if _HOOK not in one["metadata"].get("annotations", {})]
+
+
+def hooks(rendered: Mapping[str, str]) -> dict[str, list[Json]]:
+    """The other objects, by the command of Helm that they are of."""
+    found: dict[str, list[Json]] = {}
+    for one in _every(rendered):
+        if command := one["metadata"].get("annotations", {}).get(_HOOK):
+            found.setdefault(command, []).append(one)
+    return found
+
+
+def _every(rendered: Mapping[str, str]) -> Iterator[Json]:
+    return (one for name, text in rendered.items() if name.endswith(".yaml") for one in _objects(text))
 
 
 def _objects(text: str) -> Iterator[Json]:

@@ -66,12 +66,15 @@ def test_the_notes_say_what_scheduling_policies_refuse() -> None:
 
 
 def test_what_uninstalling_releases_is_wanted_first() -> None:
-    hook = "penstock/templates/uninstall.yaml"
     off, on = renderer.helm(CHART, {}), renderer.helm(CHART, {"uninstall": {"releaseAll": True}})
-    assert renderer.objects({hook: off[hook]}) == []
-    found = renderer.objects({hook: on[hook]})
-    assert [one["kind"] for one in found] == ["ClusterRole", "ClusterRoleBinding", "Job"]
-    # whoever renders and applies the chart must not run them: Helm knows them by this
-    assert {one["metadata"]["annotations"]["helm.sh/hook"] for one in found} == {"pre-delete"}
+    assert "pre-delete" not in renderer.hooks(off)
+    assert [one["kind"] for one in renderer.hooks(on)["pre-delete"]] == ["ClusterRole", "ClusterRoleBinding", "Job"]
     assert "pods that wait stay gated" in off["penstock/templates/NOTES.txt"]
     assert "releases everything that waits" in on["penstock/templates/NOTES.txt"]
+
+
+def test_the_test_of_the_chart_tries_a_pod_where_it_may() -> None:
+    hooks = renderer.hooks(renderer.helm(CHART, {"test": {"probeNamespace": "team-a"}}))["test"]
+    by_kind = {one["kind"]: one for one in hooks}
+    assert by_kind["Role"]["metadata"]["namespace"] == "team-a"
+    assert "--probe-namespace=team-a" in by_kind["Pod"]["spec"]["containers"][0]["args"]

@@ -63,6 +63,25 @@ async def test_a_release_comes_changes_goes_back_and_goes(
 
 
 @pytest.mark.parametrize("gate", ["Policies", "Webhook"])
+async def test_the_test_of_the_chart_finds_what_is_wrong(
+    site: Callable[[str], AbstractAsyncContextManager[Site]], gate: str
+) -> None:
+    async with site(DEFAULT) as there:
+        given = values(gate, "next", **MORE)
+        await helm(there, "install penstock", ROOT / "deploy" / "chart", f"--create-namespace {given}")
+        await there.begin()
+        found = await there.terminal.succeed("helm test penstock --namespace penstock-system --logs")
+        assert "Phase:          Succeeded" in found
+        assert "0 errors" in found
+        await there.terminal.succeed("kubectl -n penstock-system scale deployment penstock-controller --replicas=0")
+        gone = "--for=delete pod -l app.kubernetes.io/name=penstock-controller --timeout=60s"
+        await there.terminal.succeed(f"kubectl -n penstock-system wait {gone}")
+        wrong = await there.terminal.run("helm test penstock --namespace penstock-system --logs")
+        assert wrong.code == 1
+        assert "no available replica" in wrong.output
+
+
+@pytest.mark.parametrize("gate", ["Policies", "Webhook"])
 async def test_uninstalling_alone_releases_all_that_waits(
     site: Callable[[str], AbstractAsyncContextManager[Site]], gate: str
 ) -> None:
