@@ -124,7 +124,7 @@ class Executor:
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
-        self._queue: asyncio.Queue[tuple[_Decided, ...]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[float, tuple[_Decided, ...]]] = asyncio.Queue()
         self._sets: list[_Decided] = []
         """Of an object of several pod sets those that were handed over; the others follow at once."""
         self._doubts = DoubtLane(client, cache, decode=decode, identity=identity, held=held, on_end=self._known_at_last)
@@ -143,11 +143,11 @@ class Executor:
         """Queue an admission, with its flavors as they were decided on; those of one object together."""
         decided = (admit, self._flavors(admit))
         if not (admit.workload.kind.is_job and admit.workload.members):
-            self._queue.put_nowait((decided,))
+            self._queue.put_nowait((clock.monotonic(), (decided,)))
             return
         self._sets.append(decided)
         if len(self._sets) == len(admit.workload.members):
-            self._queue.put_nowait(tuple(self._sets))
+            self._queue.put_nowait((clock.monotonic(), tuple(self._sets)))
             self._sets = []
 
     def _flavors(self, admit: Admit) -> _Flavors:
@@ -165,7 +165,8 @@ class Executor:
     async def drain(self) -> None:
         """Finish what is under way, find out what is in doubt, and give back what is not begun."""
         while not self._queue.empty():
-            for admit, _ in self._queue.get_nowait():
+            _, those = self._queue.get_nowait()
+            for admit, _ in those:
                 self._cache.settle(admit.uid)
             self._queue.task_done()
         await self._queue.join()
@@ -173,13 +174,14 @@ class Executor:
 
     async def _work(self) -> None:
         while True:
-            decided = await self._queue.get()
+            began, decided = await self._queue.get()
             if self._queue.qsize() == self._workers:
                 self._on_room()
             try:
                 await self.release(*decided)
             finally:
                 self._queue.task_done()
+            self._metrics.release_seconds.observe(clock.monotonic() - began)
 
     async def release(self, *decided: _Decided) -> None:
         """Send the release patch of an assumed admission, or of those of one object; settle what comes of it.

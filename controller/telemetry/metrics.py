@@ -186,6 +186,11 @@ class ControllerMetrics:
         )
         for result in PatchResult:
             self.patches.labels(result.value)
+        self.release_seconds = Histogram(
+            "penstock_release_seconds",
+            "Time from the decision on a pod until its release patch is answered, or proves needless.",
+            registry=registry,
+        )
         self.patch_seconds = Histogram(
             "penstock_release_patch_seconds",
             "Time of one release patch at the apiserver.",

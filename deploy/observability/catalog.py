@@ -233,6 +233,12 @@ CONTROLLER: Final = Board(
         ),
         "Apiserver": (
             Panel(
+                "From a decision to its release",
+                _times("penstock_release_seconds"),
+                "How long releases wait for their turn, and for the answer of the apiserver.",
+                unit="s",
+            ),
+            Panel(
                 "Time of a release patch",
                 _times("penstock_release_patch_seconds"),
                 unit="s",

@@ -22,7 +22,7 @@ from controller.kube.errors import (
 )
 from tests.support.builders import a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
 from tests.support.fake_client import FakeClient
-from tests.support.fake_time import FakeTime
+from tests.support.fake_time import FakeTime, turns_until
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, CREATED, a_pod_document, a_released_document, decoded, raw
 from tests.support.releasing import GATED, RELEASED, Rig, patch_answered
@@ -55,6 +55,22 @@ async def test_a_released_pod_is_charged_announced_and_counted_once() -> None:
     rig = await Rig(patch_answered(raw(RELEASED))).carry_out()
     assert (rig.state, rig.charged, rig.results) == ("released", 1000, {"released": 1})
     assert [(one.pod.uid, one.admit.flavor) for one in rig.released] == [("a", "spot")]
+
+
+async def test_the_time_from_the_decision_to_the_release_is_told(time: FakeTime) -> None:
+    def late() -> bytes:
+        time.now += 0.5
+        return raw(RELEASED)
+
+    rig = Rig(FakeClient().will("PATCH", late))
+    rig.executor.submit(rig.admits[0])
+    time.now += 0.25  # within the second that the answer shows
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(rig.executor.run(), name="executor")
+        await turns_until(lambda: bool(rig.released))
+        task.cancel()
+    samples = {one.name: one.value for metric in rig.metrics.release_seconds.collect() for one in metric.samples}
+    assert (samples["penstock_release_seconds_count"], samples["penstock_release_seconds_sum"]) == (1, 0.75)
 
 
 async def test_an_admission_that_is_handed_over_twice_makes_one_patch() -> None:
