@@ -104,6 +104,7 @@ class ControllerMetrics:
         self.sources = SourceGauges("penstock", "controller", registry)
         self.queues = QueueMetrics(registry)
         self._count_releases(registry)
+        self._count_other_writes(registry)
         self._count_observed(registry)
         self._measure_doubts(registry)
         self._measure_queues(registry)
@@ -190,6 +191,7 @@ class ControllerMetrics:
             "penstock_release_seconds",
             "Time from the decision on a pod until its release patch is answered, or proves needless.",
             registry=registry,
+            buckets=_REQUEST_BUCKETS,
         )
         self.patch_seconds = Histogram(
             "penstock_release_patch_seconds",
@@ -197,6 +199,8 @@ class ControllerMetrics:
             registry=registry,
             buckets=_REQUEST_BUCKETS,
         )
+
+    def _count_other_writes(self, registry: CollectorRegistry) -> None:
         self.evictions = Counter(
             "penstock_evictions_total",
             "Evictions, by cluster queue, cause and result.",

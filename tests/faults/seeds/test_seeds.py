@@ -19,7 +19,7 @@ from tests.support.team import Team
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
 SEEDS, FIRST = "PENSTOCK_FAULT_SEEDS", "PENSTOCK_FAULT_FIRST"
-_FEW = 2
+_FEW = 3
 
 
 def seeds() -> range:

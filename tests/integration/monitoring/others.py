@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import yaml
+
 from controller.sandbox.files import write_private
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE, controller_program
 from controller.sandbox.programs import Program
@@ -13,6 +15,7 @@ from tests.support.apiserver_proxy import ApiserverProxy, Cut, Lines, Matches, R
 from tests.support.clusters import Cluster
 
 _ANY_PORT = "127.0.0.1:0"
+PASSWORD, TOKEN = SECRETS = ("hunter2-of-a-database", "hunter2-of-a-receiver")
 
 
 @asynccontextmanager
@@ -30,7 +33,7 @@ async def instead(
     """A controller in place of that of the cluster, which runs again afterwards; it need not become ready."""
     usual = cluster.programs.controller
     kubeconfig = kubeconfig or await cluster.sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
-    other = controller_program(kubeconfig, folder / "controller.log", options)
+    other = controller_program(kubeconfig, folder / "controller.log", ["--log-level=debug", *options])
     await usual.stop()
     other.start()
     try:
@@ -39,6 +42,7 @@ async def instead(
         await other.stop()
         usual.start()
         await usual.wait_ready()
+    assert revealed(other, kubeconfig) == []
 
 
 @asynccontextmanager
@@ -51,7 +55,7 @@ async def beside(
     certificate = write_private(folder / "webhook.crt", pair.certificate_pem)
     key = write_private(folder / "webhook.key", pair.key_pem)
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--address", _ANY_PORT]
-    arguments += ["--tls-cert", str(certificate), "--tls-key", str(key), *options]
+    arguments += ["--tls-cert", str(certificate), "--tls-key", str(key), "--log-level=debug", *options]
     other = Program(module, arguments, folder / "webhook.log")
     other.start()
     try:
@@ -59,6 +63,16 @@ async def beside(
         yield other
     finally:
         await other.stop()
+    assert revealed(other, kubeconfig) == []
+
+
+def revealed(program: Program, kubeconfig: Path) -> list[str]:
+    """Which secrets stand in its log: tokens of its account, and what tests give it."""
+    users = yaml.safe_load(kubeconfig.read_text())["users"]
+    tokens = [user["user"]["token"] for user in users if "token" in user["user"]]
+    told = program.log.read_text()
+    assert "listening" in told
+    return [secret for secret in (*SECRETS, *tokens) if secret in told]
 
 
 def about(path: str) -> Matches:

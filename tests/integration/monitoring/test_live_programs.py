@@ -14,7 +14,7 @@ from controller.kube.apply import apply
 from controller.kube.manifests import load_documents
 from controller.sandbox.programs import Program
 from controller.telemetry.http import Address
-from tests.integration.monitoring.others import Breaking, about, beside, instead, through, unserved
+from tests.integration.monitoring.others import PASSWORD, TOKEN, Breaking, about, beside, instead, through, unserved
 from tests.integration.monitoring.scraped import Samples, over_time, samples_of
 from tests.support import promtool
 from tests.support.api_objects import cluster_pod_policy, node_terms
@@ -178,7 +178,7 @@ def rights_of(component: str) -> list[dict[str, object]]:
 
 
 async def test_a_database_that_is_away_is_told(cluster: Cluster, team: Team, tmp_path: Path) -> None:
-    options = ["--history", "postgresql://nobody:none@127.0.0.1:9/nothing"]
+    options = ["--history", f"postgresql://nobody:{PASSWORD}@127.0.0.1:9/nothing"]
     async with instead(cluster, tmp_path, options=options) as controller:
         await controller.wait_ready()
         before = await until_leads(controller)
@@ -194,7 +194,8 @@ async def test_receivers_that_refuse_are_told(cluster: Cluster, team: Team, tmp_
         instead(cluster, tmp_path, options=["--notifications", str(tmp_path / "notifications.yaml")]) as controller,
     ):
         routes = [a_route(namespaces=[team.namespace])]
-        await asyncio.to_thread(a_file, tmp_path, {"receivers": [a_receiver(url=server.url())], "routes": routes})
+        receiver = a_receiver(url=server.url(), headers={"Authorization": f"Bearer {TOKEN}"})
+        await asyncio.to_thread(a_file, tmp_path, {"receivers": [receiver], "routes": routes})
         await controller.wait_ready()
         before = await until_leads(controller)
         await eventually(lambda: b"notifications_read" in controller.log.read_bytes(), message="it is not read")
@@ -205,7 +206,9 @@ async def test_receivers_that_refuse_are_told(cluster: Cluster, team: Team, tmp_
 
 
 async def test_a_file_of_receivers_that_is_wrong_is_told(cluster: Cluster, tmp_path: Path) -> None:
-    file = await asyncio.to_thread(a_file, tmp_path, {"receivers": [], "routes": "none"})
+    file = await asyncio.to_thread(
+        a_file, tmp_path, {"receivers": [a_receiver(headers={"Authorization": f"Bearer {TOKEN}"})], "routes": "none"}
+    )
     async with instead(cluster, tmp_path, options=["--notifications", str(file)]) as controller:
         await controller.wait_ready()
         await until_leads(controller)
