@@ -7,7 +7,6 @@ ways to keep the gate take turns, so that what else the machine does is in all o
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +24,7 @@ from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate, installed
 from tests.bench.figures import Figure, tell
-from tests.bench.gate import NAMESPACE, NODES, clear, counted, queue, takes_pods, until_at_rest, watching
+from tests.bench.gate import NAMESPACE, NODES, WRITE, clear, counted, queue, spent, takes_pods, until_at_rest, watching
 from tests.bench.releaser import GATE, READY
 from tests.bench.waits import Waits, quantile
 from tests.support.eventually import eventually
@@ -36,11 +35,6 @@ CEILING: Final = "ceiling"
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _CLIENTS: Final = 32
 _WARMING: Final = 50
-_WRITE: Final = re.compile(
-    rb'^apiserver_request_total\{(?=[^}]*code="2)(?=[^}]*dry_run="")(?=[^}]*resource="(?:pods|events)")'
-    rb'(?=[^}]*verb="(?:POST|PUT|PATCH|APPLY)")[^}]*\} (\S+)$',
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +144,18 @@ async def _releaser(sandbox: Sandbox) -> AsyncIterator[psutil.Process]:
 
 async def _burst(client: Client, load: Load, count: int) -> Measured:
     waits = Waits("pod-")
-    before, written = sum(map(_spent, load.programs)), await counted(client, _WRITE)
+    before, written = sum(map(spent, load.programs)), await counted(client, WRITE)
     async with waits.watching(client, PODS):
         start = clock.monotonic()
         await create(client, [load.pod(f"pod-{number:05}", number) for number in range(count)])
         await waits.until(lambda: len(waits.released) >= count, 30 + count / 20)
         took = clock.monotonic() - start
-    at_rest = await until_at_rest(client, _WRITE)
-    spent = sum(map(_spent, load.programs)) - before
+    at_rest = await until_at_rest(client, WRITE)
+    cpu = sum(map(spent, load.programs)) - before
     await clear(client)
     seconds = waits.seconds
     return Measured(
-        count / took, quantile(seconds, 0.5), quantile(seconds, 0.99), (at_rest - written) / count, 1000 * spent / count
+        count / took, quantile(seconds, 0.5), quantile(seconds, 0.99), (at_rest - written) / count, 1000 * cpu / count
     )
 
 
@@ -176,11 +170,6 @@ async def create(client: Client, pods: Iterable[Json]) -> None:
     async with asyncio.TaskGroup() as group:
         for number in range(_CLIENTS):
             group.create_task(work(), name=f"create-{number}")
-
-
-def _spent(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
 
 
 if __name__ == "__main__":

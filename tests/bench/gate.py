@@ -41,7 +41,7 @@ _CLIENTS: Final = 8
 _AT_REST_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.25
 _WARMING: Final = 50
-_WRITE: Final = re.compile(
+WRITE: Final = re.compile(
     rb'^apiserver_request_total\{(?=[^}]*code="2)(?=[^}]*dry_run="")(?=[^}]*resource="(?:pods|events)")'
     rb'(?=[^}]*verb="(?:POST|PUT|PATCH|APPLY)")[^}]*\} (\S+)$',
     re.MULTILINE,
@@ -168,21 +168,21 @@ async def takes_pods(client: Client) -> bool:
 
 
 async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str, str], count: int) -> Figures:
-    before, written, start = _spent(apiserver), await counted(client, _WRITE), clock.monotonic()
+    before, written, start = spent(apiserver), await counted(client, WRITE), clock.monotonic()
     await _create(client, labels, count)
     await eventually(partial(_all_run, client), seconds=60 + count / 5, message="pods do not run")
     took = clock.monotonic() - start
-    at_rest = await until_at_rest(client, _WRITE)
-    spent = _spent(apiserver) - before
+    at_rest = await until_at_rest(client, WRITE)
+    cpu = spent(apiserver) - before
     await clear(client)
-    return Figures(1000 * spent / count, count / took, (at_rest - written) / count)
+    return Figures(1000 * cpu / count, count / took, (at_rest - written) / count)
 
 
 async def _warm(client: Client, labels: dict[str, str]) -> None:
     """Let everybody see a few pods: what is compiled or connected at the first belongs to no load."""
     await _create(client, labels, _WARMING)
     await eventually(partial(_all_run, client), seconds=60, message="pods do not run")
-    await until_at_rest(client, _WRITE)
+    await until_at_rest(client, WRITE)
     await clear(client)
 
 
@@ -239,7 +239,8 @@ async def counted(client: Client, pattern: re.Pattern[bytes]) -> int:
     return sum(int(float(count)) for count in pattern.findall(await client.get("/metrics")))
 
 
-def _spent(process: psutil.Process) -> float:
+def spent(process: psutil.Process) -> float:
+    """Return the CPU time of a process in seconds."""
     times = process.cpu_times()
     return times.user + times.system
 
