@@ -38,7 +38,8 @@ class Everything(Where):
 
 def open_all(where: Everything, *, dry_run: bool, yes: bool) -> int:
     """Open every gate; return the exit code."""
-    admission, found = asyncio.run(_find(where))
+    admission = asyncio.run(_admission(where)) if where.remove_admission else []
+    found = asyncio.run(_waiting(where))
     if dry_run:
         for name in (*admission, *(one.key for one in found)):
             click.echo(name)
@@ -51,7 +52,7 @@ def open_all(where: Everything, *, dry_run: bool, yes: bool) -> int:
     if admission:
         asyncio.run(_remove_admission(where))
         click.echo(f"Deleted {counted(len(admission), 'admission object')}.")
-        _, found = asyncio.run(_find(where))
+        found = asyncio.run(_waiting(where))
     return _open_until_none(where, found)
 
 
@@ -61,7 +62,7 @@ def _open_until_none(where: Everything, found: Sequence[Waiting]) -> int:
     while found and code == 0:
         tally, interrupted = asyncio.run(_open(where, found))
         code = _told(tally, found, interrupted)
-        found = asyncio.run(_find(where))[1] if where.remove_admission else ()
+        found = asyncio.run(_waiting(where)) if where.remove_admission else ()
     return code
 
 
@@ -99,12 +100,16 @@ def _part(number: int, of: Sequence[Waiting]) -> str:
     return str(number) if len(kinds) > 1 else counted(number, _noun(of))
 
 
-async def _find(where: Everything) -> tuple[list[str], list[Waiting]]:
-    """Return which admission objects are to go, and what waits."""
+async def _admission(where: Everything) -> list[str]:
+    """Return which admission objects are to go."""
+    async with await where.connect() as client:
+        return await admission_removal.names(client)
+
+
+async def _waiting(where: Everything) -> list[Waiting]:
     async with await where.connect() as client:
         with Console(stderr=True).status("Looking for what waits"):
-            admission = await admission_removal.names(client) if where.remove_admission else []
-            return admission, await waiting(client, where.namespace)
+            return await waiting(client, where.namespace)
 
 
 async def _remove_admission(where: Everything) -> None:

@@ -24,15 +24,28 @@ from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate, installed
 from tests.bench.figures import Figure, tell
-from tests.bench.gate import NAMESPACE, NODES, WRITE, clear, counted, queue, spent, takes_pods, until_at_rest, watching
+from tests.bench.gate import (
+    NAMESPACE,
+    NODES,
+    PODS,
+    WRITE,
+    a_pod,
+    clear,
+    counted,
+    queue,
+    spent,
+    takes_pods,
+    until_at_rest,
+    watching,
+)
 from tests.bench.releaser import GATE, READY
 from tests.bench.waits import Waits, quantile
+from tests.support.creating import create_all
 from tests.support.eventually import eventually
 
 Json = dict[str, Any]
 MODES: Final = {"policies": Gate.POLICIES, "webhook": Gate.WEBHOOK}
 CEILING: Final = "ceiling"
-PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _CLIENTS: Final = 32
 _WARMING: Final = 50
 
@@ -56,12 +69,10 @@ class Load:
     gates: Sequence[str]
     programs: Sequence[psutil.Process]
 
-    def pod(self, name: str, number: int, cpu: str = "100m") -> Json:
+    def pod(self, name: str, number: int) -> Json:
         """A pod of one of the queues, in turn."""
         labels = {QUEUE_NAME: self.queues[number % len(self.queues)]} if self.queues else {"app": "bench"}
-        container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
-        spec: Json = {"containers": [container], "schedulingGates": [{"name": gate} for gate in self.gates]}
-        return {"metadata": {"name": name, "labels": labels}, "spec": spec}
+        return a_pod(name, labels, schedulingGates=[{"name": gate} for gate in self.gates])
 
 
 @click.command(context_settings={"show_default": True})
@@ -161,15 +172,7 @@ async def _burst(client: Client, load: Load, count: int) -> Measured:
 
 async def create(client: Client, pods: Iterable[Json]) -> None:
     """Create pods, as many at once as there are clients."""
-    left = iter(pods)
-
-    async def work() -> None:
-        for pod in left:
-            await client.post(PODS, pod)
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(_CLIENTS):
-            group.create_task(work(), name=f"create-{number}")
+    await create_all(client, PODS, pods, at_once=_CLIENTS)
 
 
 if __name__ == "__main__":

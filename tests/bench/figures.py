@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A ratio by round, and the values and baselines that it was made of, in the unit of its name's end or none."""
+    """A ratio by round, of values to baselines, both in this unit."""
 
     name: str
     values: Sequence[float]

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -20,12 +20,11 @@ from controller.kube.apply import apply
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate, installed
-from tests.bench.burst import PODS, prepare
+from tests.bench.burst import prepare
 from tests.bench.figures import Figure, tell
-from tests.bench.gate import NODES, clear, queue
+from tests.bench.gate import NODES, PODS, a_pod, clear, queue
 from tests.bench.waits import Waits
 
-Json = dict[str, Any]
 KINDS: Final[Mapping[str, Mapping[str, str]]] = {"of no queue": {"app": "flood"}, "queued": {QUEUE_NAME: "flooded"}}
 _PAUSE_SECONDS: Final = 0.5
 _LONGEST_SECONDS: Final = 120.0
@@ -47,7 +46,7 @@ async def _rounds(rate: int, pods: int, rounds: int) -> dict[str, list[float]]:
     async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
         await prepare(client)
         async with installed(sandbox, gate=Gate.POLICIES):
-            await apply(client, [*queue("main"), *_stopped(queue("flooded"))])
+            await apply(client, [*queue("main"), *queue("flooded", stopPolicy="Hold")])
             await _waits(client, 10)
             for number in range(rounds):
                 for name in sorted(KINDS, reverse=number % 2 == 1):
@@ -57,14 +56,6 @@ async def _rounds(rate: int, pods: int, rounds: int) -> dict[str, list[float]]:
                     found[name].append(wait)
                     click.echo(f"round {number + 1}, flood {name}: p50 {1000 * wait:.1f} ms", err=True)
     return found
-
-
-def _stopped(objects: list[Json]) -> list[Json]:
-    """The same queue, which admits nothing."""
-    return [
-        {**one, "spec": {**one["spec"], "stopPolicy": "Hold"}} if one["kind"] == "ClusterQueue" else one
-        for one in objects
-    ]
 
 
 @asynccontextmanager
@@ -81,7 +72,7 @@ async def _create(client: Client, labels: Mapping[str, str], rate: int) -> None:
     async with asyncio.TaskGroup() as group:
         while True:
             await asyncio.sleep(max(0.0, begin + number / rate - clock.monotonic()))
-            group.create_task(client.post(PODS, _pod(f"flood-{number:06}", labels)), name=f"flood-{number}")
+            group.create_task(client.post(PODS, a_pod(f"flood-{number:06}", labels, "1m")), name=f"flood-{number}")
             number += 1
 
 
@@ -90,7 +81,7 @@ async def _waits(client: Client, count: int) -> float:
     waits = Waits("calm-")
     async with waits.watching(client, PODS):
         for number in range(count):
-            await client.post(PODS, _pod(f"calm-{number}", {QUEUE_NAME: "main"}))
+            await client.post(PODS, a_pod(f"calm-{number}", {QUEUE_NAME: "main"}, "1m"))
             await asyncio.sleep(_PAUSE_SECONDS)
         await waits.until(lambda: len(waits.released) >= count, _LONGEST_SECONDS)
     await _delete(client, count)
@@ -101,11 +92,6 @@ async def _delete(client: Client, count: int) -> None:
     """Delete the pods of the other user."""
     for number in range(count):
         await client.delete(f"{PODS}/calm-{number}", {"gracePeriodSeconds": 0})
-
-
-def _pod(name: str, labels: Mapping[str, str]) -> Json:
-    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1m"}}}
-    return {"metadata": {"name": name, "labels": dict(labels)}, "spec": {"containers": [container]}}
 
 
 if __name__ == "__main__":

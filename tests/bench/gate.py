@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from controller.kube.client import Client
 from controller.kube.errors import NotFound
 from controller.sandbox import NodeShape, Sandbox, launch
 from controller.sandbox.installation import Gate, installed
+from tests.support.creating import create_all
 from tests.support.eventually import eventually
 
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ MODES: Final[dict[str, Gate | None]] = {"ceiling": None, "webhook": Gate.WEBHOOK
 """What keeps the gate; in the first nothing of Penstock is there but its kinds, and pods name no queue."""
 
 NAMESPACE: Final = "bench"
-_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 NODES: Final = NodeShape("node", 100, "64", "256Gi")
 _CLIENTS: Final = 8
 _AT_REST_SECONDS: Final = 2.0
@@ -143,13 +144,13 @@ def watching() -> list[Json]:
     ]
 
 
-def queue(name: str = "main") -> list[Json]:
-    """A LocalQueue of this name with a ClusterQueue of its own that has room for all."""
-    version, cpu = "penstock.dev/v1alpha1", {"name": "cpu", "nominalQuota": "1000"}
-    queue: Json = {"namespaceSelector": {}, "flavors": [{"name": "any", "resources": [cpu]}]}
+def queue(name: str = "main", cpu: str = "1000", **spec: Any) -> list[Json]:
+    """A LocalQueue of this name with a ClusterQueue of its own, which `spec` is laid over."""
+    version, group = "penstock.dev/v1alpha1", {"name": "cpu", "nominalQuota": cpu}
+    inside: Json = {"namespaceSelector": {}, "flavors": [{"name": "any", "resources": [group]}], **spec}
     return [
         {"apiVersion": version, "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}},
-        {"apiVersion": version, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": queue},
+        {"apiVersion": version, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": inside},
         {
             "apiVersion": version,
             "kind": "LocalQueue",
@@ -187,20 +188,14 @@ async def _warm(client: Client, labels: dict[str, str]) -> None:
 
 
 async def _create(client: Client, labels: dict[str, str], count: int) -> None:
-    left = iter(range(count))
-
-    async def work() -> None:
-        for number in left:
-            await client.post(_PODS, _pod(f"pod-{number:04}", labels))
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(_CLIENTS):
-            group.create_task(work(), name=f"create-{number}")
+    pods = (a_pod(f"pod-{number:04}", {"app": "bench", **labels}) for number in range(count))
+    await create_all(client, PODS, pods, at_once=_CLIENTS)
 
 
-def _pod(name: str, labels: dict[str, str]) -> Json:
-    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "100m"}}}
-    return {"metadata": {"name": name, "labels": {"app": "bench", **labels}}, "spec": {"containers": [container]}}
+def a_pod(name: str, labels: Mapping[str, str], cpu: str = "100m", **spec: Any) -> Json:
+    """A pod that asks for so much cpu."""
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+    return {"metadata": {"name": name, "labels": dict(labels)}, "spec": {"containers": [container], **spec}}
 
 
 async def _all_run(client: Client) -> bool:
@@ -210,7 +205,7 @@ async def _all_run(client: Client) -> bool:
 
 
 async def clear(client: Client) -> None:
-    await client.delete(_PODS, params={"gracePeriodSeconds": "0"})
+    await client.delete(PODS, params={"gracePeriodSeconds": "0"})
 
     async def are_gone() -> bool:
         return not await _items(client, {"limit": "1"})
@@ -219,7 +214,7 @@ async def clear(client: Client) -> None:
 
 
 async def _items(client: Client, params: dict[str, str]) -> list[Json]:
-    found: list[Json] = orjson.loads(await client.get(_PODS, params))["items"]
+    found: list[Json] = orjson.loads(await client.get(PODS, params))["items"]
     await asyncio.sleep(POLL_SECONDS)  # a list costs the apiserver too
     return found
 

@@ -69,7 +69,7 @@ async def _rounds(pods: int, rounds: int) -> tuple[list[Measured], list[Measured
         await prepare(client)
         async with installed(sandbox, gate=Gate.POLICIES):
             pass  # what stays: kinds, rights and guards
-        await apply(client, [one for number in range(_QUEUES) for one in _full(f"main-{number}")])
+        await apply(client, [one for number in range(_QUEUES) for one in queue(f"main-{number}", cpu="100m")])
         load = Load([f"main-{number}" for number in range(_QUEUES)], (GATE,), ())
         click.echo(f"creating {pods:,} pods", err=True)
         await create(client, (load.pod(f"pod-{number:06}", number) for number in range(pods)))
@@ -82,15 +82,6 @@ async def _rounds(pods: int, rounds: int) -> tuple[list[Measured], list[Measured
                 err=True,
             )
     return ours, bare
-
-
-def _full(name: str) -> list[dict[str, object]]:
-    """A queue that has room for one pod."""
-    small = {"name": "any", "resources": [{"name": "cpu", "nominalQuota": "100m"}]}
-    return [
-        {**one, "spec": {"namespaceSelector": {}, "flavors": [small]}} if one["kind"] == "ClusterQueue" else one
-        for one in queue(name)
-    ]
 
 
 async def _bare(kubeconfig: Path, pods: int) -> Measured:

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import click
 import orjson
+import pytest
 
 from controller.core.gate.opening import GatedPod
 from controller.core.keys import GATE
@@ -34,6 +36,18 @@ def gated(document: Json) -> GatedPod:
     pod = decode_gated(orjson.dumps(document))
     assert pod is not None
     return pod
+
+
+def answers_no(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let every question be answered with no; what is returned fills as they are asked."""
+    questions = list[str]()
+
+    def answer(question: str) -> bool:
+        questions.append(question)
+        return False
+
+    monkeypatch.setattr(click, "confirm", answer)
+    return questions
 
 
 class Slow(FakeClient):

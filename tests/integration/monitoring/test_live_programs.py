@@ -46,8 +46,8 @@ async def fires(
     beside: Samples = MappingProxyType({}),
     seconds: float = 40,
     **options: bool,
-) -> None:
-    """Wait until this alert fires, and no other; `beside` is what others tell all the time."""
+) -> bool:
+    """Wait until this alert fires, and no other; return that. `beside` is what others tell all the time."""
 
     async def found() -> bool:
         after = await samples_of(program)
@@ -56,7 +56,7 @@ async def fires(
         assert firing == {alert}, firing
         return True
 
-    await eventually(found, seconds=seconds, message=f"{alert} does not fire alone")
+    return await eventually(found, seconds=seconds, message=f"{alert} does not fire alone")
 
 
 async def until_leads(program: Program) -> Samples:
@@ -74,7 +74,7 @@ async def test_a_list_that_never_comes_keeps_it_from_deciding(cluster: Cluster, 
         async with instead(cluster, tmp_path, kubeconfig) as controller:
             await eventually(lambda: controller.port("http") is not None, message="it does not listen")
             before = await until_leads(controller)
-            await fires(controller, before, "PenstockNotDeciding", deciding=False)
+            assert await fires(controller, before, "PenstockNotDeciding", deciding=False)
 
 
 async def test_a_watch_that_cannot_be_kept_is_told(cluster: Cluster, team: Team, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_watch_that_cannot_be_kept_is_told(cluster: Cluster, team: Team,
             before = await until_leads(controller)
             watches.begin()
             await team.client.post(classes, {"metadata": {"name": team.id}, "handler": "none"})
-            await fires(controller, before, "PenstockDataOutOfDate", seconds=_STALE_SECONDS + 60)
+            assert await fires(controller, before, "PenstockDataOutOfDate", seconds=_STALE_SECONDS + 60)
     await team.client.delete(f"{classes}/{team.id}")
 
 
@@ -99,7 +99,7 @@ async def test_a_release_without_an_answer_is_in_doubt(cluster: Cluster, team: T
             before = await until_leads(controller)
             await team.ready({"spot": {"cpu": 2}})
             await team.pod("doubtful")
-            await fires(controller, before, "PenstockReleasesInDoubt", seconds=_STALE_SECONDS + 60)
+            assert await fires(controller, before, "PenstockReleasesInDoubt", seconds=_STALE_SECONDS + 60)
 
 
 async def test_the_webhooks_watches_are_told_too(cluster: Cluster, team: Team, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_the_webhooks_watches_are_told_too(cluster: Cluster, team: Team, t
             watches.begin()
             await team.local_queue()
             alert = "PenstockWebhookDataOutOfDate"
-            await fires(webhook, before, alert, beside=LEADS, seconds=_STALE_SECONDS + 60)
+            assert await fires(webhook, before, alert, beside=LEADS, seconds=_STALE_SECONDS + 60)
 
 
 @pytest.mark.parametrize(("fault", "alert"), [("raises", "PenstockWebhookErrors"), ("slow", "PenstockWebhookSlow")])
@@ -124,7 +124,7 @@ async def test_a_fault_of_the_webhook_is_told(
         for _ in range(3):
             await wire.ask(review())
         wire.close()
-        await fires(webhook, before, alert, beside=LEADS, goes_on=True)
+        assert await fires(webhook, before, alert, beside=LEADS, goes_on=True)
 
 
 async def test_large_reviews_flood_the_webhook(cluster: Cluster, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_large_reviews_flood_the_webhook(cluster: Cluster, tmp_path: Path)
         wires = [await opened(cluster, webhook) for _ in range(20)]
         for wire in wires:
             wire.send(head(LIMIT) + b" " * (LIMIT - 1))
-        await fires(webhook, before, "PenstockWebhookFlooded", beside=LEADS)
+        assert await fires(webhook, before, "PenstockWebhookFlooded", beside=LEADS)
         for wire in wires:
             wire.close()
 
@@ -150,7 +150,7 @@ async def test_a_default_class_that_is_not_there_is_missing(cluster: Cluster, tm
     async with cluster.sandbox.client() as client:
         await apply(client, rights_of("runtime-class"))
     async with beside(cluster, tmp_path, options=["--runtime-classes", "--default-runtime-class=absent"]) as webhook:
-        await fires(webhook, {}, "PenstockRuntimeClassMissing", beside=LEADS)
+        assert await fires(webhook, {}, "PenstockRuntimeClassMissing", beside=LEADS)
 
 
 async def test_a_policy_that_cannot_be_read_is_not_in_effect(cluster: Cluster, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_a_policy_that_cannot_be_read_is_not_in_effect(cluster: Cluster, t
         proxy.on(lambda request: policies(request) and "sendInitialEvents" in request.path, unserved)
         proxy.on(lambda request: policies(request) and not request.is_watch, answer)
         async with beside(cluster, tmp_path, kubeconfig, ["--pod-policies"]) as webhook:
-            await fires(webhook, {}, "PenstockPolicyNotInEffect", beside=LEADS)
+            assert await fires(webhook, {}, "PenstockPolicyNotInEffect", beside=LEADS)
 
 
 def rights_of(component: str) -> list[dict[str, object]]:
@@ -185,7 +185,7 @@ async def test_a_database_that_is_away_is_told(cluster: Cluster, team: Team, tmp
         await team.ready({"spot": {"cpu": 2}})
         await team.pod("kept")
         await team.until_bound("kept")
-        await fires(controller, before, "PenstockHistoryNotWritten")
+        assert await fires(controller, before, "PenstockHistoryNotWritten")
 
 
 async def test_receivers_that_refuse_are_told(cluster: Cluster, team: Team, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_receivers_that_refuse_are_told(cluster: Cluster, team: Team, tmp_
         await team.ready({"spot": {"cpu": 2}})
         await team.pod("told")
         await team.until_bound("told")
-        await fires(controller, before, "PenstockNotificationsFail")
+        assert await fires(controller, before, "PenstockNotificationsFail")
 
 
 async def test_a_file_of_receivers_that_is_wrong_is_told(cluster: Cluster, tmp_path: Path) -> None:
@@ -212,4 +212,4 @@ async def test_a_file_of_receivers_that_is_wrong_is_told(cluster: Cluster, tmp_p
     async with instead(cluster, tmp_path, options=["--notifications", str(file)]) as controller:
         await controller.wait_ready()
         await until_leads(controller)
-        await fires(controller, {"penstock_leading": 1}, "PenstockNotificationsFileFaulty")
+        assert await fires(controller, {"penstock_leading": 1}, "PenstockNotificationsFileFaulty")

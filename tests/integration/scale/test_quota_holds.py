@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import orjson
 import pytest
@@ -19,9 +19,10 @@ from controller.sandbox import NodeShape
 from controller.sandbox.programs import Program
 from tests.integration.scale import company
 from tests.integration.scale.audited import Log
-from tests.integration.scale.company import NAMESPACE, ROOT, SHARES, TEAMS, Json
+from tests.integration.scale.company import NAMESPACE, ROOT, SHARES, TEAMS
 from tests.support.books import Books
 from tests.support.clusters import Cluster
+from tests.support.creating import create_all
 from tests.support.eventually import eventually
 from tests.support.leaders import crash
 
@@ -33,18 +34,6 @@ NODES = NodeShape("node", 24, "16", "64Gi")
 AT_ONCE = 12
 End = Callable[[Program, Client], Awaitable[None]]
 SECONDS_PER_POD = 0.1
-
-
-async def create(client: Client, pods: Sequence[Json]) -> None:
-    left = iter(pods)
-
-    async def work() -> None:
-        for pod in left:
-            await client.post(PODS, pod)
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(AT_ONCE):
-            group.create_task(work(), name=f"create-{number}")
 
 
 async def stop(controller: Program, _: Client) -> None:
@@ -108,7 +97,7 @@ async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluste
     made = company.pods(count, seed=1)
     log = Log(cluster.sandbox.audit_log)
     async with asyncio.TaskGroup() as group:
-        group.create_task(create(client, made), name="create")
+        group.create_task(create_all(client, PODS, made, at_once=AT_ONCE), name="create")
         group.create_task(restart(cluster, client, log, count), name="restart")
     await until_all_ended(client, count)
     assert set((await phases(client)).values()) == {"Succeeded"}

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-import click
 import pytest
 import yaml
 
@@ -24,7 +23,7 @@ from controller.kube.connection import ActingAs
 from controller.kube.errors import Forbidden, KubeError
 from controller.runtime.gate_opener import Tally
 from tests.support.fake_client import FakeClient
-from tests.support.gated_pods import PROTECTED, Slow, a_pod, gated, webhook_failed
+from tests.support.gated_pods import PROTECTED, Slow, a_pod, answers_no, gated, webhook_failed
 
 TRAIN = HeldJob(namespace="team-a", name="train", uid="train", generation=1, resource_version="5")
 HELD = Forbidden(403, "Forbidden", 'jobs "train" is forbidden: … denied request: job-is-held: spec.suspend: …')
@@ -123,13 +122,7 @@ def test_nothing_to_release_is_said(cluster: Cluster, capsys: pytest.CaptureFixt
 def test_the_question_says_how_many_and_no_releases_none(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    questions = []
-
-    def answer(question: str) -> bool:
-        questions.append(question)
-        return False
-
-    monkeypatch.setattr(click, "confirm", answer)
+    questions = answers_no(monkeypatch)
     assert run(["release", "--all"]) == 1
     assert questions == ["Release 2 pods in the cluster, whatever the quotas say?"]
     assert cluster.asked == 0

@@ -15,7 +15,7 @@ from controller.core.gate.opening import Waiting
 from controller.kube.errors import NotFound
 from controller.runtime import admission_removal
 from tests.support.fake_client import Call
-from tests.support.gated_pods import Slow, a_pod, gated
+from tests.support.gated_pods import Slow, a_pod, answers_no, gated
 
 
 class Cluster(Slow):
@@ -109,13 +109,7 @@ def test_a_kind_that_is_not_served_needs_no_removal(
 def test_the_question_says_what_goes(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    questions = []
-
-    def answer(question: str) -> bool:
-        questions.append(question)
-        return False
-
-    monkeypatch.setattr("click.confirm", answer)
+    questions = answers_no(monkeypatch)
     waits(monkeypatch, [gated(a_pod("one"))])
     assert run(["release", "--all", "--remove-admission"]) == 1
     assert questions == [
