@@ -1,6 +1,8 @@
 # One image, two commands: `python -m controller` and `python -m webhook`.
 # not slim: it has the C compiler for the core
 FROM python:3.13 AS build
+# compiled files then name the contents of their sources, not the time of the build
+ARG SOURCE_DATE_EPOCH
 WORKDIR /src
 COPY requirements/runtime.txt requirements/build.txt requirements/page.txt requirements/
 RUN python -m venv /opt/penstock && /opt/penstock/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt

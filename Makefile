@@ -16,8 +16,16 @@ FOUR_AT_ONCE := --numprocesses=4 --dist=loadgroup
 # The gate, parity of its two keepers, gangs, and the mirrors of the rules on updates of pods and Jobs.
 OF_KUBERNETES := tests/differential $(addprefix tests/integration/,test_sandbox.py test_pod_updates.py \
 	protection queueing native_groups)
+# What lets the programs use all their rights, and takes none away from them.
+OF_RIGHTS := $(addprefix tests/integration/,native_groups pod_policies/test_status.py pod_policies/test_create.py \
+	scheduling_policies/test_create.py scheduling_policies/test_status.py runtime_classes/test_defaults.py \
+	visible_queues/test_queues.py history/test_samples.py jobs/test_preemption.py jobs/test_hold_and_release.py \
+	kinds/test_job_sets.py test_own_certificate.py $(addprefix queueing/,test_release.py test_preemption.py test_gangs.py \
+	test_events_of_waits.py test_devices.py test_webhook.py))
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
+
+COMMIT_TIME = $(shell git log -1 --format=%ct)
 
 # Node.js comes from the environment, so that Python is all that a machine has to have.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(CURDIR)/$(BIN)/python $(BIN)/npm --prefix page
@@ -29,7 +37,7 @@ PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.p
 .DEFAULT_GOAL := help
 .PHONY: help demo page page-check pictures browser test test-more operators older lint types layers check coverage unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render faults scale bench bench-webhook bench-gate bench-decide bench-compiled \
-	generate docs docs-serve sbom lock image clean
+	generate docs docs-serve sbom lock image rights clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,14 +56,15 @@ test: $(VENV)/dev.stamp ## Run every check and every test, on a real control pla
 	@echo "==> tests"
 	@$(BIN)/pytest $(FOUR_AT_ONCE) $(PYTEST)
 
-check: lint types layers page-check ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter, biome, tsc
+check: lint types layers page-check ## Run the checks that run nothing: ruff, yamllint, codespell, hadolint, mypy, import-linter, biome, tsc
 
 lint: $(VENV)/dev.stamp
-	@echo "==> ruff, yamllint, codespell"
+	@echo "==> ruff, yamllint, codespell, hadolint"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/codespell
+	@$(BIN)/hadolint Dockerfile
 
 types: $(VENV)/dev.stamp
 	@echo "==> mypy --strict"
@@ -107,7 +116,9 @@ fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an
 
 test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (half an hour)
 	@$(MAKE) --no-print-directory coverage
+	@$(PENSTOCK) sandbox build --kubernetes 1.36.3
 	@$(BIN)/python -m tests.support.promtool
+	@$(BIN)/python -m tests.support.prometheus_server
 	@$(BIN)/python -m tests.support.installers
 	@$(BIN)/pytest $(FOUR_AT_ONCE) -m more
 	@PENSTOCK_SEEDS=20 $(BIN)/pytest $(ON_ALL_CORES) -m 'more or not more' $(addprefix tests/property/,simulator pods objects)
@@ -117,12 +128,18 @@ test-more: oracle ## Run what is too long for `make test`: many pods, and many s
 	@$(MAKE) --no-print-directory fuzz-decide N=20000
 	@$(MAKE) --no-print-directory soak N=100
 	@$(MAKE) --no-print-directory faults SEEDS=25
+	@$(MAKE) --no-print-directory rights
 	@$(MAKE) --no-print-directory older
 	@$(MAKE) --no-print-directory operators
 
 operators: $(VENV)/dev.stamp ## Run the tests on KubeRay and the training operator in a sandbox (minutes; builds them once)
 	@$(PENSTOCK) sandbox build --with ray,training
 	@$(BIN)/pytest -n 0 tests/integration/operators $(PYTEST)
+
+rights: sandbox ## Compare the roles with what the programs ask for while tests run (10 minutes)
+	@rm -rf build/audit
+	@PENSTOCK_TEST_AUDIT=$(CURDIR)/build/audit $(BIN)/pytest $(FOUR_AT_ONCE) $(OF_RIGHTS) $(PYTEST)
+	@$(BIN)/python -m tests.support.rights build/audit
 
 older: $(VENV)/dev.stamp ## Run the tests that depend on Kubernetes most on the oldest one of the sandbox (minutes)
 	@PENSTOCK_TEST_KUBERNETES=1.36.3 $(BIN)/pytest $(FOUR_AT_ONCE) $(OF_KUBERNETES) $(PYTEST)
@@ -148,8 +165,8 @@ render: sandbox ## Build what the tests read Helm and kustomize by (a minute, on
 	@echo "==> helm and kustomize for the tests"
 	@$(BIN)/python -m tests.support.renderer
 
-bench: sandbox ## Measure bursts, Jobs, floods and starts beside ceilings of the same run (CHECK=1: hold them to budgets; 30 minutes)
-	@for one in "burst" "burst --queues 20" jobs flood start; do \
+bench: sandbox ## Measure bursts, Jobs, drains, floods, starts, reviews and growth beside ceilings of the same run (CHECK=1: hold them to budgets; 45 minutes)
+	@for one in "burst" "burst --queues 20" jobs drain flood start rates growth; do \
 		echo "==> $$one"; $(BIN)/python -m tests.bench.$$one $(if $(CHECK),--check) || missed=1; \
 	done; exit $${missed:-0}
 
@@ -177,11 +194,12 @@ docs: $(VENV)/dev.stamp ## Build the documentation as a site, in build/site; a l
 docs-serve: docs ## Build the site and serve it on loopback, until Ctrl-C (PORT=8000)
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
 
-sbom: ## Write what the image is made of, as CycloneDX, to build/penstock.cdx.json
+sbom: $(VENV)/page.stamp ## Write the packages in the image, of Python and of the page, as CycloneDX, to build/*.cdx.json
 	@test -x build/release/bin/python || $(PYTHON) -m venv build/release
 	@build/release/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/release.txt
 	@build/release/bin/python -W ignore -m cyclonedx_py requirements requirements/runtime.txt --pyproject pyproject.toml \
 		--output-reproducible --of JSON -o build/penstock.cdx.json
+	@$(NPM) sbom --package-lock-only --omit=dev --sbom-format=cyclonedx > build/penstock-page.cdx.json
 
 lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/*.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
@@ -190,8 +208,9 @@ lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requ
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/release.txt requirements/release.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/page.txt requirements/page.in
 
-image: ## Build the container image (needs docker)
-	docker build -t penstock .
+image: ## Build the container image, the same from the same commit and base images (needs docker; IMAGE=name:tag)
+	SOURCE_DATE_EPOCH=$(COMMIT_TIME) docker buildx build --build-arg SOURCE_DATE_EPOCH=$(COMMIT_TIME) --provenance=false \
+		--output type=docker,rewrite-timestamp=true,name=$(or $(IMAGE),penstock) .
 
 clean: ## Remove the environment and all caches of this checkout
 	rm -rf $(VENV) page/node_modules page/src/generated controller/dashboard/static build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov

@@ -23,10 +23,18 @@ _FOLDERS = ("crd", "rbac", "policy", "webhook", "guards", "warnings", "server", 
 _LEFT_OUT = {"kustomization.yaml", "namespace.yaml"}
 """A chart is not kustomize's business, and the release's namespace is Helm's."""
 
+_CERTIFICATE = 'and ({} .Values.certificate.source "{}") (include "penstock.hasServer" .)'
 _OTHER_CONDITIONS = {
-    "cert-manager": 'and (eq .Values.certificate.source "cert-manager") (include "penstock.hasServer" .)',
+    "cert-manager": _CERTIFICATE.format("eq", "cert-manager"),
+    "network-policy-history": "and .Values.networkPolicy.enabled .Values.history.enabled",
+    "network-policy-notifications": "and .Values.networkPolicy.enabled .Values.notifications.enabled",
+    "provided-certificate": _CERTIFICATE.format("ne", "generated"),  # in config/, cert-manager brings it
 }
 """Of components whose value is not `<name>.enabled`."""
+_BESIDE_SERVER = {
+    "service.yaml": 'include "penstock.hasServer" .',
+    "certificate.yaml": _CERTIFICATE.format("eq", "generated"),
+}
 
 _VALUED_ARGUMENTS = {
     "runtime-class": {"default": "--default-runtime-class"},
@@ -57,12 +65,19 @@ _OWN_ENVIRONMENT = {
 """What of the environment that a component brings is a value of its own."""
 _UNPRIVILEGED = {"dashboard"}
 """Programs that may wait for room like any other pod."""
+_CONNECTIONS = re.compile(r" {4}# networkPolicy\.(\w+)\n( {4}- .*\n(?: {6}.*\n)+)")
+"""A rule of a NetworkPolicy below the line that names its value."""
 _LABEL = "\n    app.kubernetes.io/part-of: penstock\n"
 _MORE_LABELS = '    {{- include "penstock.labels" . | nindent 4 }}\n'
 """What the objects of a release are known by; not their pods, which would be replaced with each new version."""
 _ARGUMENT = "/spec/template/spec/containers/0/args/-"
 _ENVIRONMENT = "/spec/template/spec/containers/0/env"
-_FOLLOWED = {"controller": {("add", _ARGUMENT), ("add", _ENVIRONMENT)}, "webhook": {("add", _ARGUMENT)}}
+_IS_GENERATED = '{{ eq .Values.certificate.source "generated" }}'
+_CERTIFICATE_IS_OPTIONAL = "/spec/template/spec/volumes/0/secret/optional"
+_FOLLOWED = {
+    "controller": {("add", _ARGUMENT), ("add", _ENVIRONMENT)},
+    "webhook": {("add", _ARGUMENT), ("replace", _CERTIFICATE_IS_OPTIONAL)},
+}
 
 
 class GenerateError(Exception):
@@ -118,8 +133,8 @@ def _templated(path: Path, text: str) -> str:
             return _guarded(".Values.priorityClassName", _everywhere(text))
         case ("manager", _):
             return _deployment(path, _everywhere(text))
-        case ("server", "service.yaml"):
-            return _guarded('include "penstock.hasServer" .', _everywhere(text))
+        case ("server", "service.yaml" | "certificate.yaml"):
+            return _guarded(_BESIDE_SERVER[path.name], _everywhere(text))
         case ("server", _):
             return _guarded('include "penstock.hasServer" .', _deployment(path, _everywhere(text)))
         case ("policy", _):
@@ -157,10 +172,30 @@ def _everywhere(text: str) -> str:
         "[kube-system, kube-node-lease, kube-public, penstock-system]",
         "{{ append .Values.webhook.excludedNamespaces .Release.Namespace | toJson }}",
     )
+    text = text.replace(
+        '["kube-system","kube-node-lease","kube-public","penstock-system"]',  # in CEL, as Helm writes JSON
+        "{{ append .Values.webhook.excludedNamespaces .Release.Namespace | toJson }}",
+    )
     text = text.replace("penstock:break-glass", "{{ .Values.breakGlassGroup }}")
-    text = text.replace("- from: []", "- from: {{ toJson .Values.networkPolicy.from }}")
+    text = _CONNECTIONS.sub(_connections, text)
     text = text.replace("namespace: penstock-system", "namespace: {{ .Release.Namespace | quote }}")
     return text.replace("penstock-system", "{{ .Release.Namespace }}")
+
+
+def _connections(rule: re.Match[str]) -> str:
+    """The rule of a NetworkPolicy as its value says: peers that may come in, or peers and ports that may be reached."""
+    name, text = rule.groups()
+    value = f".Values.networkPolicy.{name}"
+    ports = text.partition("ports:\n")[2]
+    match name:
+        case "metricsFrom":  # nobody, where it is empty
+            return f"{{{{- with {value} }}}}\n    - from: {{{{ toJson . }}}}\n      ports:\n{ports}{{{{- end }}}}\n"
+        case "from":
+            return f"    - ports:\n{ports}{{{{- with {value} }}}}\n      from: {{{{ toJson . }}}}\n{{{{- end }}}}\n"
+        case _:
+            protocols = " ".join(json.dumps(one) for one in dict.fromkeys(re.findall(r"protocol: (\w+)", ports)))
+            arguments = f'(dict "to" {value}.to "ports" {value}.ports "protocols" (list {protocols}))'
+            return f'    {{{{- include "penstock.egress" {arguments} | nindent 4 }}}}\n'
 
 
 def _registration(text: str) -> str:
@@ -204,6 +239,8 @@ def _deployment(path: Path, text: str) -> str:
     if path.stem not in _UNPRIVILEGED:
         rules.append((r"(?<=\n)      priorityClassName: .+\n", priority))
     rules += [(pattern, f"{{{{ {values}.{value} }}}}") for pattern, value in _OWN_ARGUMENTS.get(path.stem, {}).items()]
+    if path.stem == "webhook":
+        rules.append((r"(?<= secretName: penstock-webhook-tls\n            optional: )true", _IS_GENERATED))
     for pattern, replacement in rules:
         text, count = re.subn(pattern, replacement, text)
         if count != 1:

@@ -13,7 +13,7 @@ from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.options import connection_options
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
-from controller.telemetry.tls import Certificate, CertificateError
+from controller.telemetry.tls import Certificate, CertificateError, Clients
 from webhook.app import run
 from webhook.settings import Settings
 
@@ -39,12 +39,25 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+def _secured(certificate: Path | None, key: Path | None, clients: Clients) -> Certificate | Clients:
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together; give both, or neither")
+    try:
+        return clients if certificate is None or key is None else Certificate(certificate, key, clients)
+    except CertificateError as error:
+        raise click.ClickException(str(error)) from None
+
+
 @click.command(name="python -m webhook", context_settings=CONTEXT_SETTINGS)
 @connection_options
 @click.option("--address", type=AddressType(), default="0.0.0.0:9443", help="Where reviews are answered, over TLS.")
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8081", help="Where health and metrics listen.")
-@click.option("--tls-cert", type=click.Path(path_type=Path), required=True, help="Certificate chain, PEM.")
-@click.option("--tls-key", type=click.Path(path_type=Path), required=True, help="Its private key, PEM.")
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    help="Certificate chain, PEM; default: the webhook signs its own, and tells the apiserver to trust it.",
+)
+@click.option("--tls-key", type=click.Path(path_type=Path), help="Its private key, PEM.")
 @click.option(
     "--client-ca-file",
     type=click.Path(path_type=Path),
@@ -105,8 +118,8 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @log_options
 def main(
     *,
-    tls_cert: Path,
-    tls_key: Path,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     client_ca_file: Path | None,
     client_name: tuple[str, ...],
     trusted_user: tuple[str, ...],
@@ -118,15 +131,12 @@ def main(
 ) -> None:
     """Add the gate to pods that name a queue when they are created, and apply the policies that are enabled.
 
-    The certificate is read again when its files change. Every option can be given as an environment variable, such
-    as PENSTOCK_TLS_CERT.
+    A certificate in files is read again when they change; one of its own is renewed in time. Every option can be given
+    as an environment variable, such as PENSTOCK_TLS_CERT.
     """
     if client_name and client_ca_file is None:
         raise click.UsageError("--client-name means nothing without --client-ca-file; give both, or neither")
-    try:
-        certificate = Certificate(tls_cert, tls_key, client_ca_file, frozenset(client_name))
-    except CertificateError as error:
-        raise click.ClickException(str(error)) from None
+    secured = _secured(tls_cert, tls_key, Clients(client_ca_file, frozenset(client_name)))
     settings = Settings(
         trusted_users=frozenset(trusted_user),
         template_controllers=frozenset(template_controller),
@@ -134,7 +144,7 @@ def main(
         # the others are called as they are on the command line
         **options,
     )
-    run_program(run(settings, certificate), level=log_level, form=log_format)
+    run_program(run(settings, secured), level=log_level, form=log_format)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from functools import partial
 from controller.kube import config
 from controller.kube.client import Client
 from controller.telemetry import http, logs
-from controller.telemetry.tls import Certificate
+from controller.telemetry.tls import Certificate, Clients
 from webhook.metrics import WebhookMetrics
 from webhook.server import admission
 from webhook.settings import Settings
+from webhook.trust.own_certificate import OwnCertificate
 from webhook.world import sources
 from webhook.world.account_policies import AccountPolicies
 from webhook.world.cluster import ClusterLookups
@@ -21,20 +22,31 @@ from webhook.world.runtime_classes import KnownClasses
 _log = logs.get("app")
 
 
-async def run(settings: Settings, certificate: Certificate) -> None:
-    """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin."""
+async def run(settings: Settings, secured: Certificate | Clients) -> None:
+    """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin.
+
+    `secured` is a certificate in files, or whom a certificate of our own serves.
+    """
     load = partial(config.load, settings.kubeconfig, settings.context)
     async with Client(await load(), user_agent="penstock-webhook", reload=load) as client:
-        await _serve(client, settings, certificate)
+        if isinstance(secured, Clients):
+            namespace = await asyncio.to_thread(config.namespace, settings.kubeconfig, settings.context)
+            await _serve(client, settings, OwnCertificate(client, namespace, secured))
+        else:
+            await _serve(client, settings, secured)
 
 
-async def _serve(client: Client, settings: Settings, certificate: Certificate) -> None:
+async def _serve(client: Client, settings: Settings, certificate: Certificate | OwnCertificate) -> None:
     world, metrics = _world(settings), WebhookMetrics()
     informers = sources.informers(client, world, settings)
     missing = partial(sources.missing, informers)
 
+    def unready() -> str | None:
+        return missing() or certificate.missing()
+
     def refresh() -> None:
         metrics.sources.refresh(informers)
+        metrics.certificate_expires.set(certificate.expires())
         metrics.refresh_faulty(world.faulty_policies())
         metrics.forget_policies(world.policy_entries())
         # a class that is not listed yet is not missing
@@ -44,7 +56,7 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     reviews = admission(world, metrics, ready=lambda: missing() is None, completed=partial(world.completed, client))
-    observing = http.endpoints(metrics.registry, ready=missing, healthy=lambda: None, refresh=refresh)
+    observing = http.endpoints(metrics.registry, ready=unready, healthy=lambda: None, refresh=refresh)
     async with (
         http.serving(observing, settings.http_address) as observed,
         http.serving(reviews, settings.address, tls=certificate) as address,

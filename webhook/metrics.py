@@ -69,6 +69,11 @@ class WebhookMetrics:
             "name",
         )
 
+        self.certificate_expires = self._gauge(
+            "penstock_webhook_certificate_expiry_timestamp_seconds",
+            "When the certificate that the webhook serves ends, in seconds since 1970; 0 while it has none.",
+        )
+
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
 

@@ -18,7 +18,7 @@ from controller.cli.refusals import told
 from controller.core.gate.opening import HeldJob, Waiting
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.kube.errors import KubeError
-from controller.runtime import admission_removal
+from controller.runtime import admission_removal, shutdown
 from controller.runtime.gate_opener import GateOpener, Tally, is_protection, waiting, webhook_away
 
 _AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
@@ -27,7 +27,7 @@ _TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class Everything(Where):
-    """Which pods besides, and whether what gates and protects pods is deleted first."""
+    """Which pods besides, and whether the controller, and what gates and protects pods, is removed first."""
 
     namespace: str | None
     remove_admission: bool
@@ -38,20 +38,21 @@ class Everything(Where):
 
 def open_all(where: Everything, *, dry_run: bool, yes: bool) -> int:
     """Open every gate; return the exit code."""
-    admission = asyncio.run(_admission(where)) if where.remove_admission else []
+    stopped, admission = asyncio.run(_in_the_way(where)) if where.remove_admission else ([], [])
     found = asyncio.run(_waiting(where))
     if dry_run:
-        for name in (*admission, *(one.key for one in found)):
+        for name in (*stopped, *admission, *(one.key for one in found)):
             click.echo(name)
-    if dry_run or not (admission or found):
+    if dry_run or not (stopped or admission or found):
         click.echo(_summary(found, where), err=dry_run)
         return 0
-    if not yes and not _agreed(f"{_intent(admission, found)} {where}, whatever the quotas say?"):
+    if not yes and not _agreed(f"{_intent(stopped, admission, found)} {where}, whatever the quotas say?"):
         click.echo("None was released.")
         return EXIT_FAULT
-    if admission:
+    if stopped or admission:
         asyncio.run(_remove_admission(where))
-        click.echo(f"Deleted {counted(len(admission), 'admission object')}.")
+        deleted = f"deleted {counted(len(admission), 'admission object')}."
+        click.echo(_sentence(f"stopped the controller, and {deleted}" if stopped else deleted))
         found = asyncio.run(_waiting(where))
     return _open_until_none(where, found)
 
@@ -66,11 +67,16 @@ def _open_until_none(where: Everything, found: Sequence[Waiting]) -> int:
     return code
 
 
-def _intent(admission: Sequence[str], found: Sequence[Waiting]) -> str:
-    removal = (
-        f"Delete {counted(len(admission), 'admission object')} of Penstock, and release" if admission else "Release"
-    )
-    return f"{removal} {_counted(found) if found else 'all that waits'}"
+def _intent(stopped: Sequence[str], admission: Sequence[str], found: Sequence[Waiting]) -> str:
+    first = ["stop the controller"] if stopped else []
+    if admission:
+        first.append(f"delete {counted(len(admission), 'admission object')} of Penstock")
+    released = f"release {_counted(found) if found else 'all that waits'}"
+    return _sentence(f"{', '.join(first)}, and {released}" if first else released)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _summary(found: Sequence[Waiting], where: Everything) -> str:
@@ -100,10 +106,10 @@ def _part(number: int, of: Sequence[Waiting]) -> str:
     return str(number) if len(kinds) > 1 else counted(number, _noun(of))
 
 
-async def _admission(where: Everything) -> list[str]:
-    """Return which admission objects are to go."""
+async def _in_the_way(where: Everything) -> tuple[list[str], list[str]]:
+    """Return what is to be stopped, and which admission objects are to go."""
     async with await where.connect() as client:
-        return await admission_removal.names(client)
+        return await shutdown.names(client), await admission_removal.names(client)
 
 
 async def _waiting(where: Everything) -> list[Waiting]:
@@ -113,9 +119,22 @@ async def _waiting(where: Everything) -> list[Waiting]:
 
 
 async def _remove_admission(where: Everything) -> None:
+    """Remove what adds the gate, the controller, and what protects the gate, in this order."""
     async with await where.connect() as client:
-        with Console(stderr=True).status("Deleting what adds the gate, and then what protects it"):
-            await admission_removal.remove(client)
+        with Console(stderr=True).status("Deleting what adds the gate") as status:
+            await admission_removal.remove_what_adds(client)
+            status.update("Stopping the controller")
+            if left := await shutdown.shut_down(client):
+                raise click.ClickException(_still_there(left))
+            status.update("Deleting what protects the gate")
+            await admission_removal.remove_what_protects(client)
+
+
+def _still_there(pods: Sequence[str]) -> str:
+    return (
+        f"the controller was scaled to 0, but {', '.join(pods)} did not end in {shutdown.LONGEST_SECONDS:.0f} s: see "
+        "whether something scales it up again (Argo CD, Flux) or a node is away, then repeat this command"
+    )
 
 
 def _agreed(question: str) -> bool:

@@ -20,7 +20,7 @@ from controller.core.queueing.operator_actions import Verb
 @click.option(
     "--remove-admission",
     is_flag=True,
-    help="With --all: first delete all that adds and protects the gate, and go on until nothing waits; to uninstall.",
+    help="With --all: first stop the controller and delete all that adds and protects the gate; to uninstall.",
 )
 @acting_options
 def release(
@@ -40,8 +40,8 @@ def release(
     With --all, the command removes Penstock's gate from every pod, and unsuspends all that is held as a whole,
     whatever the quotas say: to uninstall Penstock, or while it cannot run. This is no admission: pods and Jobs get no
     flavor, no nodes and no stamps. Gates of other controllers stay. While the gate is protected, only the break-glass
-    group may do this (--as, --as-group). With --remove-admission this command removes the protection, too, and all else
-    that would gate new pods: then Penstock itself can be removed.
+    group may do this (--as, --as-group). With --remove-admission this command first deletes all that would gate new
+    pods, stops the controller, and deletes the protection: then Penstock itself can be removed.
 
     Exit code: 0 all targets are released, 1 a target could not be released, 130 interrupted.
 

@@ -28,6 +28,7 @@ class Writes:
 
 
 class _Object(msgspec.Struct):
+    resource: str = ""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -47,16 +48,20 @@ class _Entry(msgspec.Struct, rename="camel"):
     object_ref: _Object = msgspec.field(default_factory=_Object)
     response_status: _Answer = msgspec.field(default_factory=_Answer)
 
+    @property
+    def is_our_patch(self) -> bool:
+        return self.user.username == _CONTROLLER and self.verb == "patch" and self.object_ref.resource == "pods"
+
 
 def from_audit_log(log: Path) -> Writes:
-    """Count in the apiserver's audit log of writes to pods."""
+    """Count in the apiserver's audit log, which also has the controller's other requests."""
     with log.open("rb") as lines:
         return _count(lines)
 
 
 def _count(lines: Iterable[bytes]) -> Writes:
     decode = msgspec.json.Decoder(_Entry).decode
-    ours = [entry for entry in map(decode, lines) if entry.user.username == _CONTROLLER and entry.verb == "patch"]
+    ours = [entry for entry in map(decode, lines) if entry.is_our_patch]
     patches = [entry for entry in ours if entry.object_ref.subresource == ""]
     done = [entry.object_ref for entry in patches if entry.response_status.code < 300]
     return Writes(

@@ -10,6 +10,6 @@ changed where:
 - the forms of an answer: `extension_api/encoding`, `extension_api/tables`; of a refusal: `extension_api/statuses`
 - what clients learn of the resources: `extension_api/discovery`, `extension_api/openapi`
 - how a path and its parameters are read: `extension_api/paths`, `extension_api/options`
-- the certificate that is served, and who trusts it: `extension_api/certificates`, `extension_api/registration`; when
-  both are looked at again: `extension_api/trust`
+- the certificate that is served, and who trusts it: `extension_api/certificates`, `telemetry/shared_authority`,
+  `extension_api/registration`; when both are looked at again: `extension_api/trust`
 """

@@ -12,13 +12,14 @@ from math import inf
 from typing import Any, Final
 
 from controller.extension_api import registration
-from controller.extension_api.certificates import AuthoritySecret, SharedAuthority, renewed_at, serving_context
+from controller.extension_api.certificates import SERVICE, trusting_context
 from controller.extension_api.front_proxy import CONFIG_MAP, FrontProxy, read_front_proxy
 from controller.extension_api.statuses import Refused
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import KubeError
 from controller.telemetry import logs
+from controller.telemetry.shared_authority import AuthoritySecret, SharedAuthority, is_due
 
 _log = logs.get("visibility")
 
@@ -35,11 +36,11 @@ class Trust:
         self._client = client
         self._namespace = namespace
         self._seconds = seconds
-        self._secret = AuthoritySecret(client, namespace)
+        self._secret = AuthoritySecret(client, namespace, SERVICE)
         # without a certificate every handshake fails: nobody is served before we know whom to believe
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._made_of: tuple[SharedAuthority, FrontProxy] | None = None
-        self._renew_at = -inf
+        self._signed_at = -inf
         self._trouble = ""
 
     def context(self) -> ssl.SSLContext:
@@ -76,9 +77,9 @@ class Trust:
         now = clock.now()
         front_proxy = read_front_proxy(await self._client.get(CONFIG_MAP))
         made_of = await self._secret.read(now), front_proxy
-        if made_of != self._made_of or now >= self._renew_at:
+        if made_of != self._made_of or is_due(self._signed_at, now):
             # by a thread: a key is made, and OpenSSL reads it from a file
-            self._context = await asyncio.to_thread(serving_context, *made_of, self._namespace, now=now)
-            self._made_of, self._renew_at = made_of, renewed_at(now)
+            self._context = await asyncio.to_thread(trusting_context, *made_of, self._namespace, now=now)
+            self._made_of, self._signed_at = made_of, now
             _log.info("visibility_certificate", namespace=self._namespace)
         return await registration.register(self._client, made_of[0].bundle_pem)

@@ -37,7 +37,9 @@ class Result(StrEnum):
     FAILED = "failed"
     """The receiver refused it, or took none for an hour."""
     DROPPED = "dropped"
-    """There was no room for it, or its receiver was removed."""
+    """There was no room for it."""
+    WITHDRAWN = "withdrawn"
+    """Its receiver was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Outbox:
 
     def drop(self) -> None:
         """Give all of it up: the receiver is no more."""
-        self._end([*self._current, *self._queue], Result.DROPPED)
+        self._end([*self._current, *self._queue], Result.WITHDRAWN)
         self._queue.clear()
         self._current = []
 

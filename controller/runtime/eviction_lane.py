@@ -225,4 +225,4 @@ class EvictionLane:
     def _count(self, evict: Evict, result: EvictionResult) -> None:
         charge = self._cache.usage.charge_of(evict.pod.uid)
         queue = charge.cluster_queue if charge is not None else evict.pod.cluster_queue or ""
-        self._metrics.evictions.labels(queue, evict.cause.value, result.value).inc()
+        self._metrics.evictions.labels(queue, evict.cause.value, result.value, evict.beneficiary).inc()

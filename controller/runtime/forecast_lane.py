@@ -105,6 +105,8 @@ class ForecastLane:
         start = self._book.started(released.pod.uid, queue, clock.now())
         if start is not None:
             self._metrics.forecast_starts.labels(queue, start.hit.value).inc()
+            if start.has_error:
+                self._metrics.forecast_error.labels(queue).observe(start.late)
 
 
 def forecast_lane(

@@ -32,7 +32,7 @@ rules:
   - group: ""
     resources: [pods, "pods/*"]
 - level: Metadata
-  users: ["system:serviceaccount:penstock-system:penstock-webhook"]
+  userGroups: ["system:serviceaccounts:penstock-system"]
 - level: None
 """
 

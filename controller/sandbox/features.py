@@ -14,6 +14,7 @@ from controller.sandbox.shipped import manifests
 
 _CANNOT = {
     "cert-manager": "a sandbox has no cert-manager, and the webhook there has the sandbox's own certificate",
+    "provided-certificate": "the webhook there has the sandbox's own certificate",
     "client-certificates": "its apiserver shows none unless it was started with a file that says which",
     "dashboard": "its programs are no pods; penstock dashboard opens the page",
     "history": "a sandbox keeps one anyway, in a file of its own",
@@ -21,6 +22,8 @@ _CANNOT = {
     "notifications": "its programs are no pods, so nothing mounts the Secret; PENSTOCK_NOTIFICATIONS names a file",
     "monitoring": "it has no Prometheus Operator, whose kinds these are",
     "network-policy": "its programs are no pods, and it has no network for them",
+    "network-policy-history": "its programs are no pods, and it has no network for them",
+    "network-policy-notifications": "its programs are no pods, and it has no network for them",
 }
 _BESIDE = {
     "default-scheduling-policies": "scheduling-policies",

@@ -57,11 +57,11 @@ class _Manifests:
     registration: list[dict[str, Any]]
     policies: list[dict[str, Any]]
     guards: list[dict[str, Any]]
-    """Admission policies that stay in the sandbox as well: the fence, and who may set weights.
+    """Admission policies that stay in the sandbox as well: the fence, what the account may do, and who may set weights.
 
     After the last policy that reads Leases has gone, an apiserver does not read them again before it restarts
     (kubernetes/kubernetes#130887): the fence of the next run would know this one's leader, and refuse all releases.
-    Without Penstock they refuse nobody a pod: the fence is about the ServiceAccount of the controller alone.
+    Without Penstock they refuse nobody a pod: those about pods are about the ServiceAccount of the controller alone.
     """
     warnings: list[dict[str, Any]]
     aggregated: list[dict[str, Any]]

@@ -147,7 +147,7 @@ class Sandbox:
 
     @property
     def audit_log(self) -> Path:
-        """A JSON line per write to a pod and per request of our webhook; SandboxError when started without `audit`."""
+        """A JSON line per write to a pod and per request of our accounts; SandboxError if started without `audit`."""
         if not self._layout.audit_log.exists():
             raise SandboxError(f"sandbox {self.name!r} keeps no audit log; start it with audit on")
         return self._layout.audit_log

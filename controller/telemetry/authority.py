@@ -49,16 +49,27 @@ class Authority:
 
     @classmethod
     def load(cls, pair: KeyPair) -> Self:
-        """Read an authority back. Raises ValueError when the PEM is not a certificate and an EC key."""
-        key = serialization.load_pem_private_key(pair.key_pem, password=None)
+        """Read an authority back. Raises ValueError when the PEM is not a certificate and the EC key of it."""
+        try:
+            key = serialization.load_pem_private_key(pair.key_pem, password=None)
+        except TypeError as error:
+            raise ValueError(f"the authority's key is encrypted: {error}") from None
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError("the authority's key is not an elliptic curve key")
-        return cls(x509.load_pem_x509_certificate(pair.certificate_pem), key)
+        certificate = x509.load_pem_x509_certificate(pair.certificate_pem)
+        if certificate.public_key() != key.public_key():
+            raise ValueError("the authority's key is not that of its certificate")
+        return cls(certificate, key)
 
     @property
     def pair(self) -> KeyPair:
         """The authority's own certificate and key, to be kept."""
         return _pair(self._certificate, self._key)
+
+    @property
+    def begins(self) -> float:
+        """From when on its own certificate is valid, in seconds since the epoch."""
+        return self._certificate.not_valid_before_utc.timestamp()
 
     @property
     def expires(self) -> float:

@@ -12,6 +12,7 @@ from controller.telemetry.sources import SourceGauges
 
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400)
 _FAST_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+_ERROR_BUCKETS = (-14400, -3600, -900, -300, -60, -10, 0, 10, 60, 300, 900, 3600, 14400)
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -115,7 +116,7 @@ class ControllerMetrics:
     def _count_notifications(self, registry: CollectorRegistry) -> None:
         self.notifications = Counter(
             "penstock_notifications_total",
-            "Notifications that are over, by receiver, type and result (sent, failed, dropped).",
+            "Notifications that are over, by receiver, type and result (sent, failed, dropped, withdrawn).",
             ["receiver", "type", "result"],
             registry=registry,
         )
@@ -155,6 +156,13 @@ class ControllerMetrics:
             "Releases of pods whose start was forecast, by their place in the first forecast range (p20 to p90).",
             ["cluster_queue", "range"],
             registry=registry,
+        )
+        self.forecast_error = Histogram(
+            "penstock_forecast_error_seconds",
+            "Seconds by which a release came after the median (p50) of the first forecast of a pod; negative: before.",
+            ["cluster_queue"],
+            registry=registry,
+            buckets=_ERROR_BUCKETS,
         )
         self.forecast_rounds = Counter(
             "penstock_forecast_rounds_total",
@@ -203,8 +211,8 @@ class ControllerMetrics:
     def _count_other_writes(self, registry: CollectorRegistry) -> None:
         self.evictions = Counter(
             "penstock_evictions_total",
-            "Evictions, by cluster queue, cause and result.",
-            ["cluster_queue", "cause", "result"],
+            "Evictions, by cluster queue, cause, result and beneficiary (the queue that preempts; else empty).",
+            ["cluster_queue", "cause", "result", "beneficiary"],
             registry=registry,
         )
         self.side_writes = Counter(

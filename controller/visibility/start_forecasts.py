@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from statistics import median
 from typing import Final
 
@@ -46,6 +46,11 @@ class Start:
     hit: Hit
     late: float
     ahead: float
+
+    @property
+    def has_error(self) -> bool:
+        """Whether there was a median: not where nobody knew, or half of the simulations ended before the start."""
+        return self.hit is not Hit.UNKNOWN and isfinite(self.late)
 
 
 @dataclass(frozen=True, slots=True)

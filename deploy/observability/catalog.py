@@ -72,7 +72,7 @@ OVERVIEW: Final = Board(
     {
         "Now": (
             _number("Leaders", "sum(penstock_leading)", text="One, always."),
-            _number("Waiting pods", "sum(penstock_pending_workloads)"),
+            _number("Waiting pods", "sum(penstock_pending_workloads) or vector(0)"),
             _number("Running pods", 'sum(penstock_admitted_pods{phase="running"})'),
             _number("Queues that admit nothing", _NOT_ACTIVE, red=1),
             _number("Releases in doubt", "sum(penstock_releases_in_doubt)", red=1),
@@ -132,7 +132,7 @@ TENANT: Final = Board(
         "Now": (
             _number("Running pods", f'sum(penstock_admitted_pods{{{_QUEUES}, phase="running"}})'),
             _number("On no node yet", f'sum(penstock_admitted_pods{{{_QUEUES}, phase="reserved"}})'),
-            _number("Waiting pods", f"sum(penstock_pending_workloads{{{_QUEUES}}})"),
+            _number("Waiting pods", f"sum(penstock_pending_workloads{{{_QUEUES}}}) or vector(0)"),
             _number("Half wait less than", _share(0.5, "penstock_admission_wait_seconds", where=_QUEUES), unit="s"),
             _number("Budget used", f"max(penstock_budget_used_ratio{{{_QUEUES}}})", unit="percentunit", red=1),
             _number("Budget lasts", f"min(penstock_budget_left_seconds{{{_QUEUES}}})", unit="s"),
@@ -154,7 +154,16 @@ TENANT: Final = Board(
                 {"{{range}}": f"sum by (range) (increase(penstock_forecast_starts_total{{{_QUEUES}}}[1h]))"},
                 "within: between the 20th and the 90th percentile, where seven of ten should be.",
                 is_stacked=True,
-                width=24,
+            ),
+            Panel(
+                "How late starts were",
+                {
+                    "half": _share(0.5, "penstock_forecast_error_seconds", where=_QUEUES),
+                    "9 of 10": _share(0.9, "penstock_forecast_error_seconds", where=_QUEUES),
+                },
+                "Beside the median of their first forecast. Negative: earlier.",
+                unit="s",
+                is_signed=True,
             ),
         ),
     },
@@ -187,6 +196,17 @@ FAIRNESS: Final = Board(
                 is_stacked=True,
             ),
             Panel(
+                "Pods that went for a queue",
+                {
+                    "{{beneficiary}} from {{cluster_queue}}": (
+                        "sum by (beneficiary, cluster_queue) "
+                        '(increase(penstock_evictions_total{cause="Preempted", result="evicted"}[5m]))'
+                    )
+                },
+                "Preempted pods, by the ClusterQueue whose workload needed their place.",
+                is_stacked=True,
+            ),
+            Panel(
                 "Evictions that were refused",
                 {
                     "{{cluster_queue}} {{result}}": (
@@ -203,7 +223,6 @@ FAIRNESS: Final = Board(
                         "penstock_pending_workloads", "cluster_queue", f'{_QUEUES}, reason="Preempting"'
                     )
                 },
-                width=24,
             ),
         ),
     },
@@ -322,6 +341,12 @@ WEBHOOK: Final = Board(
                 {"{{resource}}": "max by (resource) (penstock_webhook_source_stale_seconds)"},
                 unit="s",
                 red=60,
+            ),
+            Panel(
+                "Time until the certificate ends",
+                {"": "min(penstock_webhook_certificate_expiry_timestamp_seconds) - time()"},
+                "It is renewed 30 days before.",
+                unit="s",
             ),
         ),
     },

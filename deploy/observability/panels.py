@@ -39,6 +39,8 @@ class Panel:
     height: int = 8
     is_stacked: bool = False
     red: float | None = None
+    is_signed: bool = False
+    """It may be negative, so its axis does not begin at 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def _panel(panel: Panel, number: int, place: Json) -> Json:
         "fieldConfig": {
             "defaults": {
                 "unit": panel.unit,
-                "min": 0,
+                **({} if panel.is_signed else {"min": 0}),
                 "thresholds": {"mode": "absolute", "steps": steps},
                 **({"custom": custom} if panel.form is Form.LINES else {}),
             },

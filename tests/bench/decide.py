@@ -19,7 +19,7 @@ import click
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from tests.bench.measuring import Figures, measure
 from tests.bench.rules import RULES
-from tests.bench.worlds import Recipe
+from tests.bench.worlds import NUMBERS, Recipe
 
 WORLDS = {
     "even": Recipe(quota=1.0, room=1.0),
@@ -45,6 +45,7 @@ _COLUMNS = (
 @click.command(context_settings={"show_default": True})
 @click.option("--shapes", type=click.IntRange(5), multiple=True, default=(60, 600, 6_000), help="Makes of pods.")
 @click.option("--scale", type=click.FloatRange(0.01), multiple=True, default=(1, 2, 4), help="Times everything.")
+@click.option("--more", type=(click.Choice(NUMBERS), float), multiple=True, help="Times one of them beside: `pods 20`.")
 @click.option("--world", type=click.Choice(list(WORLDS)), multiple=True, default=tuple(WORLDS), help="What is short.")
 @click.option("--rules", type=click.Choice(list(RULES)), multiple=True, help="What all queues do besides; all at once.")
 @click.option("--backfill-depth", type=click.IntRange(1, 64), default=USUAL_DEPTH, help="Reservations at a time.")
@@ -54,6 +55,7 @@ _COLUMNS = (
 def main(
     shapes: Sequence[int],
     scale: Sequence[float],
+    more: Sequence[tuple[str, float]],
     world: Sequence[str],
     rules: Sequence[str],
     backfill_depth: int,
@@ -75,7 +77,7 @@ def main(
     for count, name, number in product(shapes, world, seed):
         base: tuple[float, Figures] | None = None
         for times in sorted(scale):
-            recipe = replace(WORLDS[name], shapes=count, scale=times, seed=number)
+            recipe = replace(WORLDS[name], shapes=count, scale=times, seed=number, more=dict(more))
             figures = _measured(recipe, name, rules, depth=backfill_depth, endings=endings, is_batched=batches)
             click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
             base = base or (times, figures)
@@ -96,7 +98,7 @@ def _say(where: str, what: str) -> None:
 
 
 def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures] | None, *, times: float) -> str:
-    is_bound = recipe.scale == 1
+    is_bound = recipe.scale == 1 and not recipe.more
     full = times * next((seconds for shapes, seconds in _FULL_SECONDS if recipe.shapes <= shapes), inf)
     cells = (
         f"{recipe.shapes:,}",

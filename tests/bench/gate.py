@@ -171,7 +171,7 @@ async def takes_pods(client: Client) -> bool:
 async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str, str], count: int) -> Figures:
     before, written, start = spent(apiserver), await counted(client, WRITE), clock.monotonic()
     await _create(client, labels, count)
-    await eventually(partial(_all_run, client), seconds=60 + count / 5, message="pods do not run")
+    await eventually(partial(all_run, client), seconds=60 + count / 5, message="pods do not run")
     took = clock.monotonic() - start
     at_rest = await until_at_rest(client, WRITE)
     cpu = spent(apiserver) - before
@@ -182,7 +182,7 @@ async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str,
 async def _warm(client: Client, labels: dict[str, str]) -> None:
     """Let everybody see a few pods: what is compiled or connected at the first belongs to no load."""
     await _create(client, labels, _WARMING)
-    await eventually(partial(_all_run, client), seconds=60, message="pods do not run")
+    await eventually(partial(all_run, client), seconds=60, message="pods do not run")
     await until_at_rest(client, WRITE)
     await clear(client)
 
@@ -198,7 +198,8 @@ def a_pod(name: str, labels: Mapping[str, str], cpu: str = "100m", **spec: Any) 
     return {"metadata": {"name": name, "labels": dict(labels)}, "spec": {"containers": [container], **spec}}
 
 
-async def _all_run(client: Client) -> bool:
+async def all_run(client: Client) -> bool:
+    """Whether no pod is left that does not run; AssertionError names the state of one that is."""
     left = await _items(client, {"fieldSelector": "status.phase!=Running", "limit": "1"})
     assert not left, left[0]["status"]
     return True
@@ -207,10 +208,12 @@ async def _all_run(client: Client) -> bool:
 async def clear(client: Client) -> None:
     await client.delete(PODS, params={"gracePeriodSeconds": "0"})
 
-    async def are_gone() -> bool:
-        return not await _items(client, {"limit": "1"})
+    await eventually(partial(are_gone, client), seconds=120, message="pods do not go")
 
-    await eventually(are_gone, seconds=120, message="pods do not go")
+
+async def are_gone(client: Client) -> bool:
+    """Whether there is no pod."""
+    return not await _items(client, {"limit": "1"})
 
 
 async def _items(client: Client, params: dict[str, str]) -> list[Json]:

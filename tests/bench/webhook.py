@@ -95,11 +95,11 @@ def main(seconds: int, connections: int) -> None:
 
 async def _compare(load: _Load) -> None:
     """The machine first, with what does nothing, then each case in proportion to that."""
-    async with _bare() as target:
+    async with bare_handler() as target:
         bare = await load(target)
     _tell(BARE, bare, bare.per_core)
     for case in CASES:
-        async with _webhook(case) as target:
+        async with webhook(case) as target:
             _tell(case, await load(target), bare.per_core)
 
 
@@ -134,7 +134,8 @@ async def _load(seconds: int, connections: int, target: Target) -> Measured:
 
 
 @asynccontextmanager
-async def _bare() -> AsyncIterator[Target]:
+async def bare_handler() -> AsyncIterator[Target]:
+    """Run a handler that does nothing, in a process of its own."""
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bench.bare", stdout=asyncio.subprocess.PIPE
     )
@@ -149,7 +150,8 @@ async def _bare() -> AsyncIterator[Target]:
 
 
 @asynccontextmanager
-async def _webhook(case: Case) -> AsyncIterator[Target]:
+async def webhook(case: Case) -> AsyncIterator[Target]:
+    """Run the webhook on a control plane of its own, with what the case asks for."""
     async with Sandbox.start() as sandbox:
         async with sandbox.client() as client:
             if case.components:

@@ -44,6 +44,8 @@ _FREE_AT_MOST = 0.95
 _START = 1_780_000_000
 NOW = _START + 86_400
 """When all that waits has come, seconds since 1970."""
+NUMBERS = ("pods", "queues", "nodes")
+"""What a world has so many of."""
 _TOLERATIONS = tuple(
     Toleration(key=f"node.kubernetes.io/{what}", operator="Exists", effect="NoExecute", seconds=300)
     for what in ("not-ready", "unreachable")
@@ -62,7 +64,7 @@ _CHOICES = (("spot", "steady"), ("steady",), ("spot", "steady"), ("steady", "spo
 class Recipe:
     """What a world is drawn from. `quota` is what queues have left, `room` what nodes have left, of what is asked.
 
-    With infinite room nothing runs yet on any node.
+    With infinite room nothing runs yet on any node. `scale` multiplies pods, queues and nodes; `more` one of them.
     """
 
     shapes: int = 60
@@ -70,21 +72,22 @@ class Recipe:
     quota: float = 1.0
     room: float = 1.0
     seed: int = 1
+    more: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def queued(self) -> int:
         """Pods that wait."""
-        return round(50_000 * self.scale)
+        return round(50_000 * self.scale * self.more.get("pods", 1))
 
     @property
     def queues(self) -> int:
         """Cluster queues, with a local queue each."""
-        return round(1_000 * self.scale)
+        return round(1_000 * self.scale * self.more.get("queues", 1))
 
     @property
     def nodes(self) -> int:
         """Nodes of all flavors."""
-        return round(5_000 * self.scale)
+        return round(5_000 * self.scale * self.more.get("nodes", 1))
 
 
 @dataclass(slots=True)

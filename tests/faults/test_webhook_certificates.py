@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from controller.telemetry.http import Address, serving
-from controller.telemetry.tls import Certificate, CertificateError
+from controller.telemetry.tls import Certificate, CertificateError, Clients
 from tests.support.documented import ROOT
 from tests.support.on_uvloop import on_uvloop
 from tests.support.secured import LOOPBACK, Pair, Wire, review
@@ -86,7 +86,7 @@ async def test_many_new_connections_see_no_rotation(tmp_path: Path) -> None:
     sys.stdout.write(f"{pace} new connections a second, {said.count(True)} certificates\n")
 
 
-class Clients:
+class ClientFiles:
     """Certificates that clients show."""
 
     def __init__(self, folder: Path) -> None:
@@ -95,7 +95,7 @@ class Clients:
         self.authority.cert_pem.write_to_path(self.ca)
 
     def certificate(self, *names: str) -> Certificate:
-        return Certificate(self.pair.certificate, self.pair.key, self.ca, frozenset(names))
+        return Certificate(self.pair.certificate, self.pair.key, Clients(self.ca, frozenset(names)))
 
     def showing(self, authority: trustme.CA | None, common: str = "", *others: str) -> ssl.SSLContext:
         context = self.pair.trusting()
@@ -118,7 +118,7 @@ async def is_served(certificate: Certificate, context: ssl.SSLContext) -> bool:
 
 @on_uvloop
 async def test_only_clients_of_the_authority_are_served(tmp_path: Path) -> None:
-    clients = Clients(tmp_path)
+    clients = ClientFiles(tmp_path)
     certificate = clients.certificate()
     assert await is_served(certificate, clients.showing(clients.authority, "anybody"))
     assert not await is_served(certificate, clients.showing(None))
@@ -138,14 +138,14 @@ async def test_only_clients_of_the_authority_are_served(tmp_path: Path) -> None:
 async def test_of_these_only_those_that_have_the_name(
     tmp_path: Path, common: str, others: tuple[str, ...], served: bool
 ) -> None:
-    clients = Clients(tmp_path)
+    clients = ClientFiles(tmp_path)
     certificate = clients.certificate("kube-apiserver", "apiserver.test")
     assert await is_served(certificate, clients.showing(clients.authority, common, *others)) is served
 
 
 @pytest.mark.parametrize("content", [None, b"", b"junk"])
 def test_an_authority_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | None) -> None:
-    clients = Clients(tmp_path)
+    clients = ClientFiles(tmp_path)
     if content is None:
         clients.ca.unlink()
     else:

@@ -16,19 +16,12 @@ from controller.sandbox.installation import installed
 from controller.telemetry.authority import Authority
 from tests.support.eventually import eventually
 from tests.support.kubernetes import VERSION
-from tests.support.team import Json, Team, is_gated
+from tests.support.shown_objects import shown
+from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "kube-apiserver"
-
-
-def documented(*kinds: str) -> list[Json]:
-    """The files that docs/operations.md shows for the apiserver."""
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    blocks = [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]
-    return [next(block for block in blocks if block["kind"] == kind) for kind in kinds]
 
 
 class Clients:
@@ -42,7 +35,7 @@ class Clients:
         self.ca.write_bytes(authority.pair.certificate_pem)
         certificate.write_bytes(pair.certificate_pem)
         key.write_bytes(pair.key_pem)
-        admission, config = documented("AdmissionConfiguration", "Config")
+        admission, config = (shown("operations.md", kind) for kind in ("AdmissionConfiguration", "Config"))
         for plugin in admission["plugins"]:
             plugin["configuration"]["kubeConfigFile"] = str(kubeconfig)
         (user,) = config["users"]
@@ -73,6 +66,7 @@ async def test_an_apiserver_with_the_certificate_is_served(tmp_path: Path) -> No
         assert is_gated(await team.pod("one"))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("shows", [False, True], ids=["without a certificate", "by another name"])
 async def test_any_other_is_not(tmp_path: Path, shows: bool) -> None:
     clients = Clients(tmp_path)

@@ -143,6 +143,7 @@ async def test_a_demo_in_a_sandbox_releases_all_and_leaves_nothing(penstock: Com
     assert not list(penstock.folder("any").parent.glob("*"))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("moment", ["Starting etcd", "Installing Penstock", "queued"])
 async def test_an_interrupted_demo_leaves_nothing_and_says_one_line(penstock: CommandLine, moment: str) -> None:
     running = penstock.start("demo", "--pods", "30")
@@ -154,6 +155,7 @@ async def test_an_interrupted_demo_leaves_nothing_and_says_one_line(penstock: Co
     assert not list(penstock.folder("any").parent.glob("*"))
 
 
+@pytest.mark.more
 async def test_a_cluster_is_as_before_when_the_demo_is_over(
     cluster: Sandbox, owner: Client, penstock: CommandLine
 ) -> None:

@@ -143,6 +143,25 @@ async def test_the_visibility_api_may_ask_who_may_see_what(granted: Client) -> N
     await delete(granted, rights)
 
 
+async def test_the_webhook_writes_its_authority_and_registrations(granted: Client) -> None:
+    kind, group = "mutatingwebhookconfigurations", "admissionregistration.k8s.io"
+    secret = partial(may, granted, WEBHOOK, namespace="penstock-system", name="penstock-webhook-ca")
+    registration = partial(may, granted, WEBHOOK, group=group, name="penstock")
+    assert not await secret("get secrets")
+    assert not await registration(f"get {kind}")
+    rights = [one for one in load_documents(CONFIG / "server" / "certificate.yaml") if one["kind"] != "Secret"]
+    await apply(granted, rights)
+    for verb in ("get", "update"):
+        await eventually(partial(secret, f"{verb} secrets"))
+        await eventually(partial(registration, f"{verb} {kind}"))
+    for verb in ("create", "delete", "list", "patch"):
+        assert not await secret(f"{verb} secrets")
+        assert not await registration(f"{verb} {kind}")
+    assert not await may(granted, WEBHOOK, "get secrets", namespace="penstock-system", name="penstock-webhook-tls")
+    assert not await may(granted, WEBHOOK, f"update {kind}", group=group, name="another")
+    await delete(granted, rights)
+
+
 async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:
     lease, home = "coordination.k8s.io", "penstock-system"
 

@@ -43,7 +43,7 @@ async def nothing_runs(penstock: CommandLine) -> None:
 async def test_two_sandboxes_run_at_once_and_go(penstock: CommandLine) -> None:
     first = penstock.start("sandbox", "up", "--name", "one", "--nodes", "2")
     assert penstock.run("sandbox", "up", "--name", "two", "--nodes", "0", "--audit").code == 0
-    _, err = first.communicate(timeout=60)
+    _, err = first.communicate(timeout=180)
     assert first.returncode == 0, err
     again = penstock.run("sandbox", "up", "--name", "one")
     assert (again.code, "already up" in again.out) == (0, True), again

@@ -53,6 +53,7 @@ def penstock(tmp_path: Path) -> Iterator[CommandLine]:
     line.run("sandbox", "down", "--all")
 
 
+@pytest.mark.more
 def test_the_history_is_asked_without_an_option(penstock: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PENSTOCK_HISTORY", raising=False)
     assert penstock.run("sandbox", "up", "--nodes", "1").code == 0

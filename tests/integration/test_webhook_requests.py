@@ -49,6 +49,7 @@ async def team() -> AsyncIterator[AccountTeam]:
         yield team
 
 
+@pytest.mark.more
 async def test_reviews_cost_no_request_once_all_is_known(team: AccountTeam) -> None:
     def requests() -> list[str]:
         lines = team.sandbox.audit_log.read_bytes().splitlines()

@@ -88,6 +88,7 @@ class ApiserverProxy:
         self._content = yaml.safe_load(original.read_text())
         self._target = str(self._content["clusters"][0]["cluster"]["server"])
         self._rules: list[_Rule] = []
+        self._counted: list[tuple[Matches, list[Request]]] = []
         self._edit: Edit | None = None
         self._at_work: set[asyncio.Task[Any]] = set()
         self._session: aiohttp.ClientSession | None = None
@@ -144,6 +145,12 @@ class ApiserverProxy:
         self.on(matches, keep, times=times)
         return found
 
+    def count(self, matches: Matches) -> list[Request]:
+        """Note requests that match, whatever is done with them; what is returned fills as they come."""
+        found: list[Request] = []
+        self._counted.append((matches, found))
+        return found
+
     def lose_replies(self, matches: Matches, *, times: int = 1_000) -> None:
         """Hand requests that match on, and end their connections in place of the answer."""
 
@@ -174,6 +181,9 @@ class ApiserverProxy:
     async def _answer(self, incoming: web.Request) -> web.StreamResponse:
         headers = {key: value for key, value in incoming.headers.items() if key.lower() not in _OF_THE_CONNECTION}
         request = Request(incoming.method, incoming.raw_path, headers, await incoming.read())
+        for matches, found in self._counted:
+            if matches(request):
+                found.append(request)
         for rule in self._rules:
             if rule.left and rule.matches(request):
                 rule.left -= 1

@@ -15,6 +15,7 @@ from controller.kube.manifests import load_documents
 from controller.sandbox import Sandbox
 from controller.sandbox.aggregation import is_aggregated
 from controller.sandbox.installation import Installation, aggregate, installed
+from tests.support import rights
 from tests.support.eventually import eventually
 from tests.support.kubernetes import VERSION
 
@@ -42,7 +43,7 @@ def a_cluster(
     told; `before`: what is made before Penstock comes; the rest is for `installed`.
     """
     with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(kubernetes=VERSION, audit=True, **(launch or {})))
+        sandbox = runner.run(Sandbox.launch(**{"kubernetes": VERSION, "audit": True, **(launch or {})}))
         try:
             if before is not None:
                 runner.run(_done(before, sandbox))
@@ -53,6 +54,7 @@ def a_cluster(
             finally:
                 runner.run(context.__aexit__(None, None, None))
         finally:
+            rights.keep(sandbox)
             runner.run(sandbox.stop())
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from controller.kube.apply import delete
-from controller.kube.client import Client
+from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
 from tests.support.command import penstock
@@ -64,12 +64,14 @@ class Shell:
         client: Client,
         objects: Sequence[Json],
         *,
+        on_controller_gone: Callable[[], Awaitable[object]],
         on_programs_gone: Callable[[], Awaitable[None]],
     ) -> None:
-        """`on_programs_gone` ends what runs in place of the Deployments' pods."""
+        """Both end what runs in place of the Deployments' pods."""
         self._sandbox = sandbox
         self._client = client
         self._objects = objects
+        self._on_controller_gone = on_controller_gone
         self._on_programs_gone = on_programs_gone
 
     async def run(self, command: str) -> None:
@@ -85,6 +87,10 @@ class Shell:
                 await self._delete([one for one in self._objects if kept not in one["metadata"].get("annotations", {})])
             case ["kubectl", "delete", "-k", ".", "--ignore-not-found"]:
                 await self._delete(self._objects)
+            case ["kubectl", "-n", namespace, "scale", "deployment", name, "--replicas=0"]:
+                path = f"{_PATHS['deployments'].format(namespace=namespace)}/{name}/scale"
+                await self._client.patch(path, {"spec": {"replicas": 0}}, content_type=MERGE_PATCH)
+                await self._on_controller_gone()
             case ["kubectl", "-n", namespace, "delete", "deployments", "-l", selector]:
                 await self._collection("deployments", selector, namespace)
                 await self._on_programs_gone()

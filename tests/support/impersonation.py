@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -68,9 +69,9 @@ class Impersonation:
 
 
 @asynccontextmanager
-async def impersonation(sandbox: Sandbox) -> AsyncIterator[Impersonation]:
-    """Ask the sandbox's apiserver as anybody, for as long as the block runs."""
-    settings = await config.load(str(sandbox.kubeconfig))
+async def impersonation(sandbox: Sandbox, kubeconfig: Path | None = None) -> AsyncIterator[Impersonation]:
+    """Ask the sandbox's apiserver, or that of an administrator's kubeconfig, as anybody, while the block runs."""
+    settings = await config.load(str(kubeconfig or sandbox.kubeconfig))
     tls = ssl.create_default_context(cafile=settings.ca_file)
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session:

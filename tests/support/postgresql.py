@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.support.ports import free_port
 
 _NOBODY = 65534
 _VERSION = "pginstall18"
@@ -83,7 +84,7 @@ def a_server(folder: Path) -> Iterator[PostgreSQL]:
     subprocess.run(
         [installed / "bin" / "initdb", *initdb], cwd=place, check=True, stdout=subprocess.DEVNULL, **_somebody()
     )
-    server = PostgreSQL(installed / "bin", place, _free_port())
+    server = PostgreSQL(installed / "bin", place, free_port())
     server.start()
     try:
         yield server
@@ -93,9 +94,3 @@ def a_server(folder: Path) -> Iterator[PostgreSQL]:
 
 def _somebody() -> dict[str, Any]:
     return {"user": _NOBODY, "group": _NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 _ROOT = Path(__file__).parent.parent.parent
+_PATIENCE_SECONDS = 180  # the machine may be busy with the rest of the tests
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,14 @@ class CommandLine:
         )
 
     def run(self, *arguments: str) -> Answer:
+        """What it answers; one that does not end is ended, and what it said so far fails the test."""
         child = self.start(*arguments)
-        out, err = child.communicate(timeout=60)
+        try:
+            out, err = child.communicate(timeout=_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.terminate()
+            out, err = child.communicate(timeout=_PATIENCE_SECONDS)
+            raise AssertionError(f"penstock {arguments[0]} did not end:\n{out}\n{err}") from None
         return Answer(child.returncode, out, err)
 
     def processes(self) -> list[str]:

@@ -13,13 +13,14 @@ import aiohttp
 import orjson
 
 from controller.extension_api.authorization import Action, Authorizer
-from controller.extension_api.certificates import SharedAuthority, TrustingContext, serving_context
+from controller.extension_api.certificates import TrustingContext, trusting_context
 from controller.extension_api.front_proxy import FrontProxy, Viewer
 from controller.extension_api.pacing import Turns
 from controller.extension_api.resources import Registry
 from controller.extension_api.server import ExtensionApi
 from controller.telemetry.authority import Authority
 from controller.telemetry.http import Address, serving
+from controller.telemetry.shared_authority import SharedAuthority
 from tests.support.fake_client import FakeClient
 from tests.support.sample_api import SampleApi, ticket
 
@@ -52,7 +53,7 @@ class FixedTls:
         self.authority = Authority.create("front proxy", now=NOW - 400 * 86_400.0, days=3650)
         pem = self.authority.pair.certificate_pem.decode()
         self.front_proxy = FrontProxy(pem, frozenset({"front-proxy-client"}), ("x-remote-user",), (), (), ())
-        self._context = serving_context(self._ours, self.front_proxy, "penstock-system", now=NOW)
+        self._context = trusting_context(self._ours, self.front_proxy, "penstock-system", now=NOW)
 
     def context(self) -> TrustingContext:
         return self._context

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import yaml
+from tests.support.eventually import eventually
+from tests.support.kubeconfigs import leading_to
 
 _CHUNK = 2**16
 
@@ -17,8 +18,9 @@ class TcpProxy:
     """Hands bytes on to one address, both ways, unless it is cut; then connections end and none is taken."""
 
     def __init__(self, target: str) -> None:
-        parts = urlsplit(target)
-        self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 443
+        self._target = urlsplit(target)
+        self._taken = self._refused = 0
+        """How many connections there were, and how many more found nobody who listens."""
         self._pipes: set[asyncio.StreamWriter] = set()
         self._flows: set[asyncio.Event] = set()
         self._is_cut = False
@@ -52,6 +54,19 @@ class TcpProxy:
         """Take connections again."""
         self._is_cut = False
 
+    async def move(self, target: str) -> None:
+        """End every connection, and lead new ones elsewhere; return when there is one."""
+        before = self._taken
+        self.cut()
+        self._target = urlsplit(target)
+        self.mend()
+        await eventually(lambda: self._taken > before, message="nobody connects again")
+
+    async def until_refused(self) -> None:
+        """Return when somebody has asked for a connection and found nobody who listens."""
+        before = self._refused
+        await eventually(lambda: self._refused > before, message="nobody tries to connect")
+
     def stall(self) -> None:
         """Hand on nothing more to who is connected now; new connections work."""
         for flow in self._flows:
@@ -59,19 +74,19 @@ class TcpProxy:
 
     def kubeconfig(self, original: Path, folder: Path) -> Path:
         """A copy of a kubeconfig that leads through here."""
-        content = yaml.safe_load(original.read_text())
-        for cluster in content["clusters"]:
-            cluster["cluster"]["server"] = f"https://127.0.0.1:{self.port}"
-        path = folder / "kubeconfig"
-        path.touch(mode=0o600)
-        path.write_text(yaml.safe_dump(content))
-        return path
+        return leading_to(f"https://127.0.0.1:{self.port}", original, folder / "kubeconfig")
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
             writer.close()
             return
-        onward_reader, onward_writer = await asyncio.open_connection(self._host, self._port)
+        try:
+            onward_reader, onward_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+        except OSError:
+            self._refused += 1
+            writer.close()
+            return
+        self._taken += 1
         self._pipes |= {writer, onward_writer}
         flow = asyncio.Event()
         flow.set()

@@ -180,10 +180,14 @@ class Team:
         where = f"namespaces/{self.namespace}/{plural}" if plural == "localqueues" else plural
         await self.client.patch(f"{OURS}/{where}/{name}", {"spec": spec}, content_type=MERGE_PATCH)
 
+    async def one(self, plural: str, name: str) -> Json:
+        """Read one of our objects."""
+        where = f"namespaces/{self.namespace}/{plural}" if plural == "localqueues" else plural
+        return _json(await self.client.get(f"{OURS}/{where}/{name}"))
+
     async def status(self, plural: str, name: str) -> Json:
         """Read the status of one of our objects."""
-        where = f"namespaces/{self.namespace}/{plural}" if plural == "localqueues" else plural
-        return _json(await self.client.get(f"{OURS}/{where}/{name}")).get("status") or {}
+        return (await self.one(plural, name)).get("status") or {}
 
     async def exists(self, path: str) -> bool:
         """Whether there is something at this path."""

@@ -15,13 +15,18 @@ from controller.cli.doctor_checks.findings import Check, Finding, Need, error, w
 from controller.cli.doctor_checks.gate import REGISTRATIONS
 from controller.kube import clock
 from controller.kube.manifests import load_documents
+from controller.runtime.own_objects import OURS
 from controller.sandbox import features
 from controller.sandbox.shipped import manifests
 
-_OURS: Final = {"labelSelector": "app.kubernetes.io/part-of=penstock"}
+_OURS: Final = {"labelSelector": OURS}
 _DAY: Final = 86_400.0
 _SOON_DAYS: Final = 14
 _RENEW: Final = "let cert-manager renew it, or write a new one as docs/install.md says"
+_UNWRITTEN: Final = (
+    "see in the log of the webhook, or of cert-manager's cainjector, why it does not write it, or set it as "
+    "docs/install.md says"
+)
 _WEBHOOK: Final = "penstock-webhook"
 
 _Where = tuple[str, str, str]
@@ -82,7 +87,7 @@ def _failure_policy(where: _Where, found: str, meant: str) -> Finding:
 def _authority(where: _Where, bundle: str) -> Iterator[Finding]:
     if not bundle:
         what = "has no caBundle: the apiserver trusts no certificate of the webhook"
-        yield error(_text(where), what, "let cert-manager's cainjector write it, or set it as docs/install.md says")
+        yield error(_text(where), what, _UNWRITTEN)
         return
     yield from _expiry(f"{_text(where)}: caBundle", _decoded(bundle))
 
@@ -124,7 +129,7 @@ async def _serving_certificate(cluster: Cluster) -> AsyncIterator[Finding]:
     """Look into the Secret that the webhook's pods mount."""
     deployment = await cluster.get(f"/apis/apps/v1/namespaces/{cluster.home}/deployments/{_WEBHOOK}")
     volumes = [] if deployment is None else deployment["spec"]["template"]["spec"].get("volumes") or []
-    for name in [one["secret"]["secretName"] for one in volumes if one["name"] == "tls" and one.get("secret")]:
+    for name in [one["secret"]["secretName"] for one in volumes if one["name"] == "tls" and _is_mounted(one)]:
         where = f"Secret {cluster.home}/{name}"
         right = Need("get", "secrets", namespace=cluster.home)
         if not await cluster.i_may(right.attributes):
@@ -136,6 +141,12 @@ async def _serving_certificate(cluster: Cluster) -> AsyncIterator[Finding]:
             continue
         for finding in _expiry(f"{where}: tls.crt", _decoded((secret.get("data") or {}).get("tls.crt", ""))):
             yield finding
+
+
+def _is_mounted(volume: Json) -> bool:
+    """Whether the webhook needs this Secret: without it, it makes its certificate itself."""
+    secret = volume.get("secret") or {}
+    return bool(secret) and not secret.get("optional")
 
 
 def _needs(cluster: Cluster) -> tuple[Need, ...]:

@@ -238,8 +238,10 @@ class Preempting:
         for pod, _ in to_evict:
             self._returns.take(pod)
         if to_evict:
-            cause = EvictionCause.PREEMPTED
-            self.evicts.append(tuple(Evict(pod, cause, _told(claim, one), one.together) for pod, one in to_evict))
+            cause, whose = EvictionCause.PREEMPTED, claim.queue.name
+            self.evicts.append(
+                tuple(Evict(pod, cause, _told(claim, one), one.together, whose) for pod, one in to_evict)
+            )
         flavors = list(dict.fromkeys(onto))
         where = f"flavor{'s' * (len(flavors) > 1)} {' and '.join(flavors)}: " if any(flavors) else ""
         # what those that go for others leave may be enough for it too

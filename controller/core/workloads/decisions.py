@@ -178,13 +178,15 @@ class EvictionCause(StrEnum):
 class Evict:
     """Return this pod to its owner, which `evictions.returns` allows; `text` says on whose account, and at what cost.
 
-    `together`: the same on those of one gang that go all or not at all; empty: it goes by itself.
+    `together`: the same on those of one gang that go all or not at all; empty: it goes by itself. `beneficiary`: the
+    ClusterQueue of the workload that it goes for; empty: it goes for none.
     """
 
     pod: Pod
     cause: EvictionCause
     text: str
     together: str = ""
+    beneficiary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

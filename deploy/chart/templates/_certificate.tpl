@@ -1,26 +1,15 @@
 {{- /*
-The generated certificate: the data of its Secret, base64. The one in the cluster as long as it is there, else a new
-one, made once for all templates of a rendering. To renew it, delete the Secret and upgrade.
+Whom the apiserver is to trust, base64: where the webhook makes its certificate itself, it writes that. But beside the
+replicas of version 0.1.0, whose certificate Helm made, the authority of that one stays trusted. It is known by Helm's
+label: another Secret of this name stays when the source changes, and what the webhook writes must not be overwritten
+with its authority by each upgrade. Nothing where cert-manager writes it.
 */ -}}
-{{- define "penstock.generated" -}}
-{{- if not (hasKey .Values "generatedCertificate") -}}
-{{- $data := dig "data" dict (lookup "v1" "Secret" .Release.Namespace "penstock-webhook-tls") -}}
-{{- if not (and (hasKey $data "ca.crt") (hasKey $data "tls.crt") (hasKey $data "tls.key")) -}}
-{{- $days := 3650 -}}
-{{- $name := printf "penstock-webhook.%s.svc" .Release.Namespace -}}
-{{- $authority := genCA "penstock-authority" $days -}}
-{{- $pair := genSignedCert "penstock-webhook" nil (list $name) $days $authority -}}
-{{- $data = dict "ca.crt" (b64enc $authority.Cert) "tls.crt" (b64enc $pair.Cert) "tls.key" (b64enc $pair.Key) -}}
-{{- end -}}
-{{- $_ := set .Values "generatedCertificate" $data -}}
-{{- end -}}
-{{- toJson (pick .Values.generatedCertificate "ca.crt" "tls.crt" "tls.key") -}}
-{{- end -}}
-
-{{- /* Whom the apiserver is to trust, base64; nothing where cert-manager writes it. */ -}}
 {{- define "penstock.caBundle" -}}
 {{- if eq .Values.certificate.source "generated" -}}
-{{- index (include "penstock.generated" . | fromJson) "ca.crt" -}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace "penstock-webhook-tls" -}}
+{{- if eq (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $secret) "Helm" -}}
+{{- dig "data" "ca.crt" "" $secret -}}
+{{- end -}}
 {{- else if eq .Values.certificate.source "provided" -}}
 {{- b64enc .Values.certificate.caBundle -}}
 {{- end -}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from controller.core.keys import QUEUE_NAME
 from controller.kube.client import Client
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from controller.sandbox.programs import Program
@@ -69,8 +70,9 @@ async def open_queue(team: Team) -> None:
 
 
 async def released(team: Team) -> set[str]:
-    """Which of the pods first and second got through the gate."""
-    return {name for name, pod in (await team.all()).items() if name in ("first", "second") and not is_gated(pod)}
+    """Which pods of the team's queue `main` got through the gate: not those by which `Team.visited` asks."""
+    pods = (await team.all()).items()
+    return {name for name, pod in pods if pod["metadata"]["labels"][QUEUE_NAME] == "main" and not is_gated(pod)}
 
 
 async def until_released(team: Team, *names: str) -> None:

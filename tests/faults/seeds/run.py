@@ -29,17 +29,25 @@ _CALM_PODS = 6
 
 @dataclass(slots=True)
 class Run:
-    """One script on one team's corner of a cluster."""
+    """One script on one team's corner of a cluster.
+
+    `kubeconfig`: of the controllers, where theirs does not lead straight to the sandbox's apiserver. `meanwhile`: what
+    else is done while work comes.
+    """
 
     cluster: Cluster
     team: Team
     script: Script
     folder: Path
     clock: Path
+    kubeconfig: Path | None = None
+    meanwhile: Callable[[], Awaitable[None]] | None = None
 
     async def violations(self) -> list[str]:
         """Run it; say what broke a rule. Raises AssertionError where work is left for good."""
-        original = await self.cluster.sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
+        original = self.kubeconfig or await self.cluster.sandbox.service_account_kubeconfig(
+            NAMESPACE, CONTROLLER_ACCOUNT
+        )
         history = History()
         await build(self.team)
         async with (
@@ -68,6 +76,8 @@ class Run:
             group.create_task(self._create(work), name="work")
             for number, moment in enumerate(self.script.moments):
                 group.create_task(_at(moment.at, partial(deeds.do, moment)), name=f"deed-{number}")
+            if self.meanwhile is not None:
+                group.create_task(_at(0, self.meanwhile), name="meanwhile")
 
     async def _create(self, work: Work) -> None:
         async with asyncio.TaskGroup() as group:

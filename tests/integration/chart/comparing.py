@@ -14,6 +14,7 @@ from tests.support import renderer
 ROOT = Path(__file__).resolve().parents[3]
 CHART = ROOT / "deploy" / "chart"
 Json = dict[str, Any]
+PEM = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
 
 VALUES: dict[str, Json] = {
     "runtime-class": {"runtimeClass": {"enabled": True}},
@@ -29,12 +30,23 @@ VALUES: dict[str, Json] = {
     "dashboard": {"dashboard": {"enabled": True}},
     "monitoring": {"monitoring": {"enabled": True}},
     "network-policy": {"networkPolicy": {"enabled": True}},
+    "network-policy-history": {"networkPolicy": {"enabled": True}, "history": {"enabled": True}},
+    "network-policy-notifications": {"networkPolicy": {"enabled": True}, "notifications": {"enabled": True}},
+    "provided-certificate": {"certificate": {"source": "provided", "caBundle": PEM}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
 """What asks for each component, in the order of a kustomization."""
 
-BESIDE = {"pod-template-policies": ("pod-policies",)}
+BESIDE = {
+    "pod-template-policies": ("pod-policies",),
+    "network-policy-history": ("network-policy", "history"),
+    "network-policy-notifications": ("network-policy", "notifications"),
+}
 """Components that are worth nothing without others."""
+
+
+TOGETHER = tuple(name for name in VALUES if name != "provided-certificate")
+"""All that can be enabled at once: cert-manager brings that one."""
 
 
 def by_name(objects: Iterable[Json]) -> dict[str, Json]:
@@ -71,13 +83,12 @@ def rendered(kubernetes: str = "v1.37.2", **values: Any) -> dict[str, Json]:
 
 
 def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
-    """Without the generated certificate, labels of the release, and the mark that keeps CRDs, which config/ lacks."""
-    kept = {name: one for name, one in objects.items() if name != "v1 Secret penstock-system/penstock-webhook-tls"}
-    for one in kept.values():
+    """Without labels of the release, authorities, and the mark that keeps CRDs, which config/ lacks."""
+    for one in objects.values():
         for key in _HELMS:
             del one["metadata"]["labels"][key]
         if one["kind"] == "CustomResourceDefinition":
             assert one["metadata"].pop("annotations") == {"helm.sh/resource-policy": "keep"}
         for entry in one.get("webhooks", ()):
             entry["clientConfig"].pop("caBundle", None)
-    return kept
+    return objects

@@ -1,4 +1,4 @@
-"""The rendered chart on a real apiserver: taken as it is, the same when it comes again, its certificate kept."""
+"""The rendered chart on a real apiserver: taken as it is, the same when it comes again; who is trusted stays so."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.kube import clock
 from controller.kube.apply import apply, delete
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
+from controller.telemetry.authority import Authority
+from controller.telemetry.shared_authority import AuthoritySecret
 from tests.support import renderer
 from tests.support.eventually import eventually
+from webhook.trust.registrations import Registrations
 
 CHART = Path(__file__).resolve().parents[3] / "deploy" / "chart"
 REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -39,6 +43,9 @@ class Release:
             "gate": {"mode": "Both"},
             "runtimeClass": {"enabled": True, "default": "kata"},
             "podPolicies": {"enabled": True},
+            "history": {"enabled": True},
+            "notifications": {"enabled": True},
+            "networkPolicy": {"enabled": True},
             **values,
         }
         rendered = renderer.helm(CHART, everything, namespace=self.namespace, kubeconfig=self._kubeconfig)
@@ -57,12 +64,16 @@ class Release:
         paths += [f"{ADMISSION}/validatingadmissionpolicybindings/{name}" for name in bindings]
         paths += [f"{ADMISSION}/mutatingadmissionpolicies/penstock-gate"]
         of_ours = f"/namespaces/{self.namespace}"
-        paths += [f"/api/v1{of_ours}/{kind}" for kind in ("secrets/penstock-webhook-tls", "services/penstock-webhook")]
+        paths += [f"/api/v1{of_ours}/{kind}" for kind in ("secrets/penstock-webhook-ca", "services/penstock-webhook")]
         paths += [f"/api/v1{of_ours}/serviceaccounts/{name}" for name in ("penstock-controller", "penstock-webhook")]
         paths += [f"/apis/policy/v1{of_ours}/poddisruptionbudgets/penstock-webhook"]
+        policies = ("penstock", "penstock-webhook", "penstock-visibility", "penstock-history", "penstock-notifications")
+        paths += [f"/apis/networking.k8s.io/v1{of_ours}/networkpolicies/{name}" for name in policies]
         rbac = "/apis/rbac.authorization.k8s.io/v1"
-        paths += [f"{rbac}{of_ours}/{kind}/penstock-leader-election" for kind in ("roles", "rolebindings")]
-        paths += [f"{rbac}/clusterroles/{name}" for name in ("penstock-webhook-pod-policies", "penstock-controller")]
+        roles = ("penstock-leader-election", "penstock-webhook-certificate")
+        paths += [f"{rbac}{of_ours}/{kind}/{name}" for kind in ("roles", "rolebindings") for name in roles]
+        cluster_roles = ("penstock-webhook-pod-policies", "penstock-webhook-certificate", "penstock-controller")
+        paths += [f"{rbac}/clusterroles/{name}" for name in cluster_roles]
         return {path: (await self.get(path))["metadata"]["uid"] + await self._fields(path) for path in paths}
 
     async def _fields(self, path: str) -> str:
@@ -95,19 +106,32 @@ async def test_everything_is_taken_and_a_second_time_changes_nothing(release: Re
     assert await release.versions() == before
 
 
-async def test_a_certificate_that_is_deleted_is_made_anew_and_trusted(release: Release) -> None:
-    await apply(release.client, release.render())
-    path = f"/api/v1/namespaces/{release.namespace}/secrets/penstock-webhook-tls"
-    before = (await release.get(path))["data"]
-    await release.client.delete(path)
+@pytest.mark.parametrize(("manager", "is_trusted"), [("Helm", True), ("cert-manager", False)])
+async def test_only_an_authority_that_helm_made_stays_trusted(release: Release, manager: str, is_trusted: bool) -> None:
+    labels = {"app.kubernetes.io/managed-by": manager}
+    kept = Authority.create("before", now=clock.now(), days=10).pair.certificate_pem
+    data = {"ca.crt": base64.b64encode(kept).decode()}
+    secret = {"metadata": {"name": "penstock-webhook-tls", "labels": labels}, "data": data}
+    await release.client.post(f"/api/v1/namespaces/{release.namespace}/secrets", secret)
 
     await apply(release.client, release.render())
 
-    after = (await release.get(path))["data"]
-    assert after["tls.crt"] != before["tls.crt"]
     for entry in (await release.get(f"{REGISTRATIONS}/penstock"))["webhooks"]:
-        assert entry["clientConfig"]["caBundle"] == after["ca.crt"]
-    assert base64.b64decode(after["ca.crt"]).startswith(b"-----BEGIN CERTIFICATE-----")
+        assert entry["clientConfig"].get("caBundle") == (data["ca.crt"] if is_trusted else None)
+
+
+async def test_an_upgrade_leaves_what_the_webhook_writes(release: Release) -> None:
+    await apply(release.client, release.render())
+    path = f"/api/v1/namespaces/{release.namespace}/secrets/penstock-webhook-ca"
+    made = await AuthoritySecret(release.client, release.namespace, "penstock-webhook").read(clock.now())
+    registrations = Registrations(release.client, release.namespace)
+    assert await registrations.trust(made.bundle_pem) > 1
+    before = (await release.get(path))["data"]
+
+    await apply(release.client, release.render())
+
+    assert (await release.get(path))["data"] == before
+    assert await registrations.trust(made.bundle_pem) == 0
 
 
 async def test_the_pods_meet_the_restricted_standard_and_the_quota(release: Release) -> None:

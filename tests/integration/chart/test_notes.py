@@ -35,14 +35,15 @@ NOTED: dict[str, str] = {
     ),
     "monitoring": "a PodMonitor and alerts for the Prometheus Operator, and boards for Grafana",
     "client-certificates": "client certificates: the webhook serves only clients that have one",
-    "network-policy": "a NetworkPolicy for Penstock's pods",
+    "network-policy": "NetworkPolicies: only the traffic of Penstock's pods that networkPolicy allows",
     "history": "a history of pods, in the database of the Secret penstock-history",
     "dashboard": "the page, served with the certificate of the Secret penstock-dashboard-tls",
     "quota-resources": "resources of quota, as the ConfigMap penstock-quota-resources says",
     "notifications": "notifications, as the Secret penstock-notifications says",
     "visibility": "the API visibility.penstock.dev: delete its APIService first when you uninstall",
 }
-"""What the notes say of each component that is a feature: all but `cert-manager`."""
+"""What the notes say of each component that is a feature."""
+NO_FEATURES = {"cert-manager", "network-policy-history", "network-policy-notifications", "provided-certificate"}
 
 
 def noted(**values: Any) -> list[str]:
@@ -52,8 +53,13 @@ def noted(**values: Any) -> list[str]:
     return [line.removeprefix("  - ") for line in block.splitlines() if line]
 
 
+def test_a_feature_without_a_webhook_to_have_it_is_told() -> None:
+    values = {"gate": {"mode": "Policies"}, "clientCertificates": {"enabled": True}}
+    assert noted(**values) == ["client certificates: no webhook runs that could ask for one"]
+
+
 def test_the_notes_have_a_line_for_every_feature_that_is_on() -> None:
-    assert set(NOTED) == set(VALUES) - {"cert-manager"}
+    assert set(NOTED) == set(VALUES) - NO_FEATURES
     everything = {key: value for name in NOTED for key, value in VALUES[name].items()}
     assert noted(**everything) == list(NOTED.values())
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from tests.integration.chart.comparing import (
     BESIDE,
     CHART,
     GATES,
+    PEM,
     REGISTRATIONS,
     ROOT,
+    TOGETHER,
     VALUES,
     Json,
     built,
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.integration
 @pytest.mark.parametrize(
     ("gate", "components"),
     [
-        *((gate, components) for gate in GATES for components in ((), tuple(VALUES))),
+        *((gate, components) for gate in GATES for components in ((), TOGETHER)),
         *(("Policies", (*BESIDE.get(name, ()), name)) for name in VALUES),
     ],
     ids=lambda part: part if isinstance(part, str) else "+".join(part) or "nothing",
@@ -68,14 +68,22 @@ def documented(tmp_path: Path) -> list[Json]:
     return [yaml.safe_load(block.replace("penstock/config", config)) for block in blocks]
 
 
+def without(kustomization: Json, component: str) -> Json:
+    """Of the two last components the document names, one or the other is meant."""
+    kept = [one for one in kustomization["components"] if not one.endswith(f"/{component}")]
+    assert len(kept) == len(kustomization["components"]) - 1
+    return {**kustomization, "components": kept}
+
+
 def test_the_documented_kustomization_builds(tmp_path: Path, documented: list[Json]) -> None:
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(documented[0]))
+    kustomization = without(documented[0], "provided-certificate")
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
 
     objects = by_name(renderer.kustomize(tmp_path.resolve()))
 
     for name in ("penstock-controller", "penstock-webhook"):
         image = container_of(objects[f"apps/v1 Deployment penstock-system/{name}"])["image"]
-        assert image == "registry.example.com/penstock:0.1.0"
+        assert image == "registry.example.com/penstock:0.2.0"
     registrations = [one for one in objects.values() if one["kind"].endswith("WebhookConfiguration")]
     assert {one["kind"] for one in registrations} == REGISTRATIONS
     for one in registrations:
@@ -83,8 +91,7 @@ def test_the_documented_kustomization_builds(tmp_path: Path, documented: list[Js
 
 
 def test_ones_own_certificate_reaches_every_registration(tmp_path: Path, documented: list[Json]) -> None:
-    kustomization = {**documented[0], **documented[1]}
-    kustomization["components"] = [one for one in kustomization["components"] if "cert-manager" not in one]
+    kustomization = without({**documented[0], **documented[1]}, "cert-manager")
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     for name in ("ca.crt", "tls.crt", "tls.key"):
         (tmp_path / name).write_text(f"text of {name}\n" * 20)
@@ -106,14 +113,14 @@ def test_from_kubernetes_1_36_the_gate_is_the_apiservers(kubernetes: str, mode: 
 
 @pytest.mark.parametrize("feature", ["runtime-class", "pod-policies", "scheduling-policies"])
 def test_the_webhook_runs_for_features_or_for_the_gate(feature: str) -> None:
-    server = {"apps/v1 Deployment penstock-system/penstock-webhook", "v1 Secret penstock-system/penstock-webhook-tls"}
+    server = {"apps/v1 Deployment penstock-system/penstock-webhook", "v1 Secret penstock-system/penstock-webhook-ca"}
 
     assert not server & set(rendered(gate={"mode": "Policies"}))
     assert server <= set(rendered(gate={"mode": "Policies"}, **VALUES[feature]))
     assert server <= set(rendered(gate={"mode": "Webhook"}))
 
 
-FEATURES = tuple(name for name in VALUES if name != "cert-manager")
+FEATURES = tuple(name for name in TOGETHER if name != "cert-manager")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +130,7 @@ FEATURES = tuple(name for name in VALUES if name != "cert-manager")
         (("default", "server"), ("pod-policies",)),
         (("default", "server"), FEATURES),
         (("default-webhook",), ()),
-        (("default-webhook", "policy"), tuple(VALUES)),
+        (("default-webhook", "policy"), TOGETHER),
     ],
     ids="+".join,
 )
@@ -194,13 +201,6 @@ def test_names_of_clients_need_their_certificates() -> None:
     assert str(options["client_ca_file"]) == "/etc/penstock/client-ca/ca.crt"
     with pytest.raises(renderer.RenderError, match="clientCertificates"):
         rendered(gate={"mode": "Webhook"}, webhook={"clientNames": names})
-
-
-def test_who_reaches_the_webhook_is_what_was_said() -> None:
-    peers = [{"ipBlock": {"cidr": "10.0.0.0/28"}}]
-    objects = rendered(networkPolicy={"enabled": True, "from": peers})
-    (rule,) = objects["networking.k8s.io/v1 NetworkPolicy penstock-system/penstock-webhook"]["spec"]["ingress"]
-    assert (rule["from"], rule["ports"]) == (peers, [{"port": "https", "protocol": "TCP"}])
 
 
 def test_another_namespace_leaves_nothing_in_the_usual_one() -> None:
@@ -279,29 +279,27 @@ def test_without_crds_there_are_none() -> None:
     assert not [one for one in rendered(crds={"enabled": False}).values() if one["kind"].startswith("CustomRes")]
 
 
-def test_the_generated_certificate_is_trusted_everywhere() -> None:
-    objects = rendered(podPolicies={"enabled": True}, runtimeClass={"enabled": True})
-    data = objects["v1 Secret penstock-system/penstock-webhook-tls"]["data"]
-    pem = {key: base64.b64decode(value) for key, value in data.items()}
-    authority, serving = (x509.load_pem_x509_certificate(pem[key]) for key in ("ca.crt", "tls.crt"))
-
-    serving.verify_directly_issued_by(authority)
-    names = serving.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert names.get_values_for_type(x509.DNSName) == ["penstock-webhook.penstock-system.svc"]
-    assert load_pem_private_key(pem["tls.key"], None).public_key() == serving.public_key()
-    assert (serving.not_valid_after_utc - serving.not_valid_before_utc).days == 3650
-    trusted = [entry["clientConfig"]["caBundle"] for one in objects.values() for entry in one.get("webhooks", ())]
-    assert set(trusted) == {data["ca.crt"]}
+@pytest.mark.parametrize("source", ["generated", "provided-certificate", "cert-manager"])
+def test_rights_for_a_certificate_are_there_for_its_own_alone(source: str) -> None:
+    objects = rendered(gate={"mode": "Both"}, **VALUES.get(source, {}))
+    kinds = {one["kind"] for one in objects.values() if one["metadata"]["name"] == "penstock-webhook-certificate"}
+    if source == "generated":
+        assert kinds == {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+        assert "data" not in objects["v1 Secret penstock-system/penstock-webhook-ca"]
+        trusted = [one["clientConfig"] for entry in objects.values() for one in entry.get("webhooks", ())]
+        assert not [one for one in trusted if "caBundle" in one]
+    else:
+        assert kinds == set()
+        assert "v1 Secret penstock-system/penstock-webhook-ca" not in objects
 
 
 def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
-    pem = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
-    objects = rendered(gate={"mode": "Webhook"}, certificate={"source": "provided", "caBundle": pem})
+    objects = rendered(gate={"mode": "Webhook"}, **VALUES["provided-certificate"])
 
     assert not [one for one in objects.values() if one["kind"] == "Secret"]
     entries = objects["admissionregistration.k8s.io/v1 MutatingWebhookConfiguration /penstock"]["webhooks"]
     trusted = {one["clientConfig"]["caBundle"] for one in entries}
-    assert trusted == {base64.b64encode(pem.encode()).decode()}
+    assert trusted == {base64.b64encode(PEM.encode()).decode()}
 
 
 @pytest.mark.parametrize(

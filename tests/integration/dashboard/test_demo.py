@@ -45,6 +45,8 @@ async def demo(tmp_path: Path) -> AsyncIterator[subprocess.Popen[str]]:
     yield running
     running.kill()
     await asyncio.to_thread(CommandLine(tmp_path).run, "sandbox", "down", "--all")
+    if running.returncode is None:  # the test did not come to its end
+        await asyncio.to_thread(running.communicate, timeout=60)
 
 
 async def said(running: subprocess.Popen[str], pattern: re.Pattern[str]) -> str:
@@ -57,6 +59,7 @@ async def said(running: subprocess.Popen[str], pattern: re.Pattern[str]) -> str:
     return found[found.re.groups]
 
 
+@pytest.mark.more
 async def test_the_readmes_page_shows_queues_until_they_drained(
     demo: subprocess.Popen[str], chromium: Browser, tmp_path: Path
 ) -> None:
@@ -73,7 +76,7 @@ async def test_the_readmes_page_shows_queues_until_they_drained(
         await expect(page.get_by_role("heading", name="ClusterQueue team-a")).to_be_visible()
         await page.get_by_role("link", name="Overview").click()
         await asyncio.wait_for(said(demo, re.compile("(the page stays open)")), _SECONDS)
-        await expect(page.get_by_role("link", name="0 pending")).to_be_visible()
+        await expect(page.get_by_role("link", name="0 pending")).to_be_visible(timeout=60_000)
         await expect(page.get_by_role("link", name="0 running")).to_be_visible(timeout=60_000)
         os.killpg(demo.pid, signal.SIGINT)
         await asyncio.to_thread(demo.communicate, timeout=60)

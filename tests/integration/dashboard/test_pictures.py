@@ -23,6 +23,7 @@ def still() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.more
 async def test_the_pictures_of_the_documents_are_of_this_page(still: Cluster) -> None:
     taken = await take(still)
     known = {name: await asyncio.to_thread((FOLDER / f"{name}.png").read_bytes) for name in VIEWS}

@@ -33,6 +33,7 @@ def cluster(server: PostgreSQL) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.more
 async def test_a_server_that_is_stopped_is_found(
     cluster: Cluster, server: PostgreSQL, doctor: Doctor, team: Team
 ) -> None:

@@ -232,6 +232,12 @@ async def test_a_serving_certificate_that_ends_is_found(doctor: Doctor, client: 
     assert found["Secret penstock-system/doctor-tls: tls.crt"].startswith("expired at ")
 
 
+async def test_a_webhook_that_makes_its_certificate_needs_no_secret(doctor: Doctor, client: Client) -> None:
+    volume = {"name": "tls", "secret": {"secretName": "doctor-tls", "optional": True}}
+    async with besides(client, DEPLOYMENTS, a_deployment("penstock-webhook", "penstock", volumes=[volume])):
+        assert await doctor.finds(WEBHOOK) == {}
+
+
 async def test_a_failure_policy_that_lets_pods_by_is_found(doctor: Doctor, client: Client) -> None:
     path = f"{ADMISSION}/validatingwebhookconfigurations/penstock"
     names = [one["name"] for one in orjson.loads(await client.get(path))["webhooks"]]

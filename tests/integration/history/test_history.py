@@ -61,6 +61,7 @@ async def test_a_run_is_kept_from_creation_to_end(kept: Kept, team: Team) -> Non
     assert [row["ran"] for row in first] == [ran]
 
 
+@pytest.mark.more
 async def test_usage_is_summed_by_a_label(kept: Kept, team: Team) -> None:
     await team.ready({"spot": {"cpu": 3}})
     for name, labels in (("a", {LABEL: "maps"}), ("b", {LABEL: "maps", "app": "x"}), ("c", {"app": "x"})):

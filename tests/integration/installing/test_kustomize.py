@@ -22,28 +22,34 @@ from tests.support.machine.node import SELECTOR, TOLERATION
 pytestmark = [pytest.mark.integration, pytest.mark.more, pytest.mark.slow, pytest.mark.timeout(900)]
 Json = dict[str, Any]
 _FOLDER = {"Policies": "default", "Webhook": "default-webhook"}
+_OVER = "--force-conflicts"
+"""Who provides a certificate takes `caBundle` over from the webhook."""
 _INSTALL = (ROOT / "docs" / "install.md").read_text()
 
 
 def certificate() -> list[str]:
     """The commands and the lines for a certificate of one's own, as the document has them."""
-    part = _INSTALL[_INSTALL.index("**Without cert-manager**") :]
+    part = _INSTALL[_INSTALL.index("**To provide a certificate**") :]
     found = re.findall(r"```(?:console|yaml)\n(.*?)```", part, re.DOTALL)
     return list(found[:2])
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a kustomization builds: of which files and image. `older` is a program that is of the last release."""
+    """What a kustomization builds: of which files and image. `older` is a program that is of the last release.
+
+    With `provides` the webhook's certificate is one's own.
+    """
 
     files: Path
     tag: str
     folders: Sequence[str]
     components: Sequence[str] = ()
     older: str = ""
+    provides: bool = False
 
 
-async def apply(site: Site, wanted: Wanted) -> None:
+async def apply(site: Site, wanted: Wanted, options: str = "") -> None:
     """Write the kustomization beside a checkout of the files, as the document shows it, and apply it."""
     checkout = site.terminal.folder / "penstock"
     shutil.rmtree(checkout, ignore_errors=True)
@@ -63,10 +69,10 @@ async def apply(site: Site, wanted: Wanted) -> None:
         "patches": patches,
     }
     text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in document.items())
-    if {"server", "default-webhook"} & set(wanted.folders):
+    if wanted.provides:
         text += certificate()[1]
     (site.terminal.folder / "kustomization.yaml").write_text(text)
-    await site.terminal.succeed("kubectl apply --server-side -k .")
+    await site.terminal.succeed(f"kubectl apply --server-side -k . {options}")
     await site.ready()
 
 
@@ -85,18 +91,21 @@ async def test_what_is_applied_changes_goes_back_and_goes(
     async with site(kubernetes) as there:
         await there.terminal.succeed(certificate()[0])
         basis = [_FOLDER[gate]]
-        before = Wanted(there.previous, there.previous_version, basis)
+        before = Wanted(there.previous, there.previous_version, basis, provides=gate == "Webhook")
         more = [*basis, "server"] if gate == "Policies" else basis
         after = Wanted(ROOT, "next", more, ["pod-policies"])
         await apply(there, before)
         await there.begin()
         await apply(there, after)
         await there.goes_on()
-        for older in ("webhook", "controller"):
-            await apply(there, replace(after, older=older))
-            await there.goes_on()
+        # a webhook of the last release makes no certificate itself
+        provided = replace(after, components=[*after.components, "provided-certificate"], provides=True)
+        await apply(there, replace(provided, older="webhook"), _OVER)
+        await there.goes_on()
+        await apply(there, replace(after, older="controller"))
+        await there.goes_on()
         await there.terminal.succeed("kubectl delete -k penstock/config/components/pod-policies")
-        await apply(there, before)
+        await apply(there, before, _OVER)
         await there.goes_on()
         await apply(there, after)
         await there.goes_on()

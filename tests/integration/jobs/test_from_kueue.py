@@ -141,6 +141,7 @@ async def test_a_job_that_runs_is_charged_with_its_later_pods(team: Team, jobs: 
     await used(team, "4")
 
 
+@pytest.mark.more
 async def test_an_adopted_job_that_is_suspended_waits_here(team: Team, jobs: HeldJobs, kueue: Kueue) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await kueue.runs("old")
@@ -155,6 +156,7 @@ async def test_an_adopted_job_that_is_suspended_waits_here(team: Team, jobs: Hel
     assert is_stamped(await jobs.get("old"))
 
 
+@pytest.mark.more
 async def test_a_job_that_waited_in_kueue_waits_here(
     team: Team, jobs: HeldJobs, kueue: Kueue, cluster: Cluster
 ) -> None:
@@ -227,6 +229,7 @@ async def test_a_namespace_moves_over_and_back(team: Team, jobs: HeldJobs, kueue
     assert (new["spec"]["suspend"], QUEUE_NAME in new["metadata"]["labels"]) == (False, False)
 
 
+@pytest.mark.more
 async def test_an_adopted_job_is_preempted_as_a_whole(team: Team, jobs: HeldJobs, kueue: Kueue) -> None:
     await team.ready({"spot": {"cpu": 2}}, preemption={"withinClusterQueue": "LowerPriority"})
     pods = await kueue.runs("old")

@@ -11,6 +11,7 @@ import yaml
 from controller.sandbox.files import write_private
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE, controller_program
 from controller.sandbox.programs import Program
+from controller.telemetry.authority import KeyPair
 from tests.support.apiserver_proxy import ApiserverProxy, Cut, Lines, Matches, Reply, Request
 from tests.support.clusters import Cluster
 
@@ -47,11 +48,17 @@ async def instead(
 
 @asynccontextmanager
 async def beside(
-    cluster: Cluster, folder: Path, kubeconfig: Path | None = None, options: Sequence[str] = (), module: str = "webhook"
+    cluster: Cluster,
+    folder: Path,
+    kubeconfig: Path | None = None,
+    options: Sequence[str] = (),
+    *,
+    module: str = "webhook",
+    pair: KeyPair | None = None,
 ) -> AsyncIterator[Program]:
-    """Another webhook, which nothing is registered for."""
+    """Another webhook, which nothing is registered for; `pair` is its certificate."""
     kubeconfig = kubeconfig or await cluster.sandbox.service_account_kubeconfig(NAMESPACE, "penstock-webhook")
-    pair = cluster.sandbox.serving_certificate()
+    pair = pair or cluster.sandbox.serving_certificate()
     certificate = write_private(folder / "webhook.crt", pair.certificate_pem)
     key = write_private(folder / "webhook.key", pair.key_pem)
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--address", _ANY_PORT]

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
+from controller.kube import clock
+from controller.kube.client import Client
 from controller.sandbox.programs import Program
 from tests.support.clusters import Cluster
 
+LOOKED_AT = 28 * 60.0
+"""When alerts are looked at, in seconds; the fault begins after 16 minutes."""
 Samples = Mapping[str, float]
 
 
@@ -23,14 +27,24 @@ async def scrape(cluster: Cluster) -> Samples:
 
 
 async def samples_of(program: Program) -> dict[str, float]:
+    """What a program serves now."""
     url = f"http://127.0.0.1:{program.port('http')}/metrics"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
-        text = await answer.text()
+        return _samples(await answer.text(), "penstock_")
+
+
+async def samples_of_apiserver(client: Client) -> dict[str, float]:
+    """What the apiserver says about admission webhooks now."""
+    return _samples((await client.get("/metrics")).decode(), "apiserver_admission_webhook_")
+
+
+def _samples(text: str, prefix: str) -> dict[str, float]:
+    # the parser gives every counter the suffix that some of the apiserver's lack
     return {
-        _series(sample.name, sample.labels): sample.value
+        _series(sample.name if sample.name in text else sample.name.removesuffix("_total"), sample.labels): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
-        if sample.name.startswith("penstock_") and not sample.name.endswith("_created")
+        if sample.name.startswith(prefix) and not sample.name.endswith("_created")
     }
 
 
@@ -44,6 +58,7 @@ def over_time(before: Samples, after: Samples, *, deciding: bool = True, goes_on
 
     Where a fault goes on, what counts grows each minute by as much as it did once.
     """
+    before, after = _by_its_clock(before), _by_its_clock(after)
     series = {}
     for name in before.keys() | after.keys():
         first = f"{before[name]}x15" if name in before else "_x15"
@@ -51,6 +66,16 @@ def over_time(before: Samples, after: Samples, *, deciding: bool = True, goes_on
         then = f"{after[name]}+{grows}x25" if name in after else "_x25"
         series[name] = f"{first} {then}"
     return {**series, "penstock_decision_seconds_count": "0+6x40"} if deciding else series
+
+
+def _by_its_clock(samples: Samples) -> Samples:
+    """Let points in time be as far away as they are now: the clock of these series begins at 0."""
+    now = clock.now() - LOOKED_AT
+    return {name: value - now if _is_time(name) else value for name, value in samples.items()}
+
+
+def _is_time(series: str) -> bool:
+    return series.endswith("_timestamp_seconds")
 
 
 def _counts(series: str) -> bool:

@@ -17,6 +17,7 @@ ALERTS = promtool.alerts()
 
 LEADS = {"penstock_leading": "1x40", "penstock_decision_seconds_count": "0+6x40"}
 """What is well: a controller leads and decides."""
+REJECTED, ENTRY = "apiserver_admission_webhook_rejection_count", "queued-pods.penstock.dev"
 FIRES: dict[str, tuple[dict[str, str], Json]] = {
     "PenstockNoLeader": ({"penstock_leading": "0x40"}, {}),
     "PenstockNotDeciding": ({"penstock_decision_seconds_count": "7x40"}, {}),
@@ -44,6 +45,11 @@ FIRES: dict[str, tuple[dict[str, str], Json]] = {
         {"cluster_queue": "a", "value": "4"},
     ),
     "PenstockLostPods": ({"penstock_lost_pods": "1x40"}, {"value": "1"}),
+    "PenstockWebhookAway": (
+        {f'{REJECTED}{{name="{ENTRY}", error_type="calling_webhook_error"}}': "1+1x40"},
+        {"name": ENTRY},
+    ),
+    "PenstockWebhookCertificateExpires": ({"penstock_webhook_certificate_expiry_timestamp_seconds": "0x40"}, {}),
     "PenstockWebhookErrors": (
         {'penstock_webhook_reviews_total{endpoint="mutate", result="error"}': "0x10 15+0x30"},
         {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import ssl
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +11,16 @@ from types import MappingProxyType
 import orjson
 import pytest
 
+from controller.kube import clock
 from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.kube.errors import ApiError
 from controller.kube.manifests import load_documents
 from controller.sandbox.programs import Program
+from controller.telemetry.authority import Authority
 from controller.telemetry.http import Address
 from tests.integration.monitoring.others import PASSWORD, TOKEN, Breaking, about, beside, instead, through, unserved
-from tests.integration.monitoring.scraped import Samples, over_time, samples_of
+from tests.integration.monitoring.scraped import LOOKED_AT, Samples, over_time, samples_of, samples_of_apiserver
 from tests.support import promtool
 from tests.support.api_objects import cluster_pod_policy, node_terms
 from tests.support.apiserver_proxy import Reply, Request
@@ -29,8 +34,6 @@ from webhook.reviews.bodies import LIMIT
 
 pytestmark = [pytest.mark.integration, pytest.mark.more, pytest.mark.timeout(300)]
 
-AT = "28m"
-"""When alerts are looked at; the fault begins at 16m."""
 _STALE_SECONDS = 61.0
 
 
@@ -39,7 +42,7 @@ LEADS = {"penstock_leading": 1.0}
 
 
 async def fires(
-    program: Program,
+    asked: Program | Client,
     before: Samples,
     alert: str,
     *,
@@ -47,12 +50,15 @@ async def fires(
     seconds: float = 40,
     **options: bool,
 ) -> bool:
-    """Wait until this alert fires, and no other; return that. `beside` is what others tell all the time."""
+    """Wait until this alert fires, and no other; return that.
+
+    It rests on what a program serves, or the apiserver that a client asks. `beside` is what others tell all the time.
+    """
 
     async def found() -> bool:
-        after = await samples_of(program)
+        after = await (samples_of(asked) if isinstance(asked, Program) else samples_of_apiserver(asked))
         series = over_time({**before, **beside}, {**after, **beside}, **options)
-        firing = await asyncio.to_thread(promtool.firing, series, AT)
+        firing = await asyncio.to_thread(promtool.firing, series, f"{LOOKED_AT:.0f}s")
         assert firing == {alert}, firing
         return True
 
@@ -125,6 +131,26 @@ async def test_a_fault_of_the_webhook_is_told(
             await wire.ask(review())
         wire.close()
         assert await fires(webhook, before, alert, beside=LEADS, goes_on=True)
+
+
+async def test_a_webhook_that_is_away_is_told(cluster: Cluster, team: Team) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    before = await samples_of_apiserver(team.client)
+    webhook = cluster.programs.webhook.process
+    webhook.send_signal(signal.SIGSTOP)  # a new one would listen elsewhere
+    try:
+        with pytest.raises(ApiError, match="failed calling webhook"):
+            await team.pod("refused")
+    finally:
+        webhook.send_signal(signal.SIGCONT)
+    assert await fires(team.client, before, "PenstockWebhookAway", beside=LEADS, goes_on=True)
+
+
+async def test_a_certificate_that_ends_soon_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    authority = Authority.create("short", now=clock.now(), days=10)
+    pair = authority.serving(["localhost"], now=clock.now(), days=10)
+    async with beside(cluster, tmp_path, pair=pair) as webhook:
+        assert await fires(webhook, {}, "PenstockWebhookCertificateExpires", beside=LEADS)
 
 
 async def test_large_reviews_flood_the_webhook(cluster: Cluster, tmp_path: Path) -> None:

@@ -134,6 +134,6 @@ class Operated:
             line["user"]["username"]
             for line in lines
             if line["verb"] == "create"
-            and line["objectRef"]["namespace"] == self._namespace
-            and not line["objectRef"].get("subresource")
+            and line["objectRef"].get("namespace") == self._namespace
+            and (line["objectRef"]["resource"], line["objectRef"].get("subresource")) == ("pods", None)
         }

@@ -200,6 +200,7 @@ async def test_explain_of_workloads_says_what_becomes_of_their_pods(team: Policy
         )
 
 
+@pytest.mark.more
 async def test_a_report_judges_pods_without_what_the_cluster_added(team: PolicyTeam, tool: Tool) -> None:
     node = (await team.nodes("any", labels={"pool": "x"}))[0]
     await team.pod("scheduled", queue=None)
@@ -261,6 +262,7 @@ def cluster_role(name: str) -> Json:
     return {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
 
 
+@pytest.mark.more
 async def test_people_read_with_the_roles_that_there_are(team: PolicyTeam, tool: Tool, tmp_path: Path) -> None:
     account = f"/api/v1/namespaces/{team.namespace}/serviceaccounts"
     await team.client.post(account, {"metadata": {"name": "person"}})

@@ -39,7 +39,7 @@ def protected(request: pytest.FixtureRequest) -> Iterator[Protected]:
     """Penstock installed in the way of the parameter."""
     with a_cluster(gate=MODES[request.param]) as cluster:
         namespaces = {where: f"{where}-{secrets.token_hex(3)}" for where in Where}
-        asyncio.run(_prepare(cluster.sandbox, namespaces))
+        asyncio.run(prepare(cluster.sandbox, namespaces))
         yield Protected(request.param, cluster.sandbox, cluster.programs, namespaces)
 
 
@@ -83,7 +83,8 @@ async def team(protected: Protected, client: Client) -> AsyncIterator[Team]:
     await made.close()
 
 
-async def _prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
+async def prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
+    """Make the namespaces of the table, with who asks in them."""
     async with sandbox.client() as client, impersonation(sandbox) as apiserver:
         await allow_editors(client)
         for where, name in namespaces.items():

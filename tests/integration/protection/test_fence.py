@@ -127,7 +127,8 @@ async def test_administrators_are_not_fenced(field: Field) -> None:
 
 
 async def test_pods_that_name_no_queue_are_not_fenced(field: Field) -> None:
-    assert await stamped(field, Start.FOREIGN, "former") == (200, "")
+    code, message = await stamped(field, Start.FOREIGN, "former")
+    assert (code, "leader-only" in message, "queues-only" in message) == (403, False, True)
 
 
 async def test_the_next_leader_releases_under_its_own_name(

@@ -14,10 +14,11 @@ from tests.integration.protection.people import Field
 from tests.integration.protection.table import Start, Update, Who
 from tests.support.eventually import eventually
 from tests.support.kubernetes import VERSION
-from tests.support.team import Json, Team
+from tests.support.team import Json, Team, is_gated
 
 pytestmark = pytest.mark.integration
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 REGISTRATIONS = f"{ADMISSION}/mutatingwebhookconfigurations"
 BY_POLICIES = pytest.mark.parametrize("protected", ["in-apiserver"], indirect=True)
 
@@ -80,16 +81,15 @@ async def test_a_pod_queued_by_a_later_policy_is_gated_too(team: Team, client: C
 
 
 async def test_a_component_starts_the_webhook_not_for_the_gate() -> None:
-    async with (
-        Sandbox.start(kubernetes=VERSION) as sandbox,
-        installed(
-            sandbox,
-            gate=Gate.POLICIES,
-            components=("runtime-class",),
-            webhook_arguments=("--runtime-classes",),
-        ) as programs,
-        sandbox.client() as client,
-    ):
-        assert programs.webhook.process.poll() is None
-        found = orjson.loads(await client.get(REGISTRATIONS))["items"]
-        assert [one["metadata"]["name"] for one in found] == ["penstock-runtime-class"]
+    """It is shown pods of queues, too, and gives them what it gives others."""
+    options = {"components": ("runtime-class",), "webhook_arguments": ("--default-runtime-class", "standard")}
+    async with Sandbox.start(kubernetes=VERSION) as sandbox, sandbox.client() as client:
+        await client.post(RUNTIME_CLASSES, {"metadata": {"name": "standard"}, "handler": "runc"})
+        async with installed(sandbox, gate=Gate.POLICIES, **options) as programs:
+            assert programs.webhook.process.poll() is None
+            found = orjson.loads(await client.get(REGISTRATIONS))["items"]
+            assert [one["metadata"]["name"] for one in found] == ["penstock-runtime-class"]
+            team = Team(client, sandbox)
+            await team.open()
+            created = await team.pod("probe", queue="main", params={"dryRun": "All"})
+            assert (created["spec"]["runtimeClassName"], is_gated(created)) == ("standard", True)

@@ -160,7 +160,13 @@ async def test_uninstalling_in_order_frees_pods_and_leaves_nothing(
                 await owner.own()
                 await owner.hold()
                 await eventually(partial(waiting, owner), message="the owner's pods do not wait at the gate")
-                shell = Shell(bare, client, objects, on_programs_gone=stopping(programs))
+                shell = Shell(
+                    bare,
+                    client,
+                    objects,
+                    on_controller_gone=programs.controller.stop,
+                    on_programs_gone=stopping(programs),
+                )
                 async with owner.at_work():
                     for section, command in commands("uninstall.md", leaving_out=f"with {other}"):
                         await shell.run(command)
@@ -200,6 +206,6 @@ async def seen_after(section: str, command: str, owner: Owner) -> None:
 
 def test_the_document_has_a_command_for_every_step() -> None:
     found = commands("uninstall.md", leaving_out="with kustomize")
-    assert [section[0] for section, _ in found] == list("11122234455")
+    assert [section[0] for section, _ in found] == list("111222223455")
     found = commands("uninstall.md", leaving_out="with Helm")
-    assert [section[0] for section, _ in found] == list("111222344455")
+    assert [section[0] for section, _ in found] == list("1112222234455")

@@ -173,6 +173,7 @@ async def test_each_user_has_a_share_of_the_queue(team: Team, apiserver: Imperso
     await team.until_bound("bobs")
 
 
+@pytest.mark.more
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("protected", ["webhook"], indirect=True)
 async def test_the_user_goes_first_who_has_used_less_of_late(

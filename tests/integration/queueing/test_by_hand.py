@@ -91,6 +91,7 @@ async def test_who_is_put_on_top_goes_before_the_others_of_the_queue(team: Team,
     assert (is_gated(pods["a"]), is_gated(pods["b"])) == (True, True)
 
 
+@pytest.mark.more
 async def test_an_editor_holds_the_local_queue_alone(team: Team, cluster: Cluster, jane: Person) -> None:
     await team.ready()
     queue = team.full("cq")

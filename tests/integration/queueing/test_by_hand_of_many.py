@@ -100,6 +100,7 @@ async def test_waiting_pods_of_a_stateful_set_are_held_not_later_ones(team: Team
     assert (late.code, late.errors) == (1, f"{text} in namespace {team.namespace}\n")
 
 
+@pytest.mark.more
 async def test_a_stateful_set_is_put_on_top_until_that_is_undone(team: Team, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pod("running")
@@ -125,6 +126,7 @@ async def test_a_stateful_set_is_put_on_top_until_that_is_undone(team: Team, jan
     assert is_gated(pods["db-1"])
 
 
+@pytest.mark.more
 async def test_only_its_owner_drains_and_opens_a_cluster_queue(team: Team, cluster: Cluster, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 4}})
     await team.job("train", podFailurePolicy=IGNORES, backoffLimit=0)

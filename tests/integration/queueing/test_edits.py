@@ -24,7 +24,7 @@ from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.leaders import holder
 from tests.support.releasing import leading
-from tests.support.team import OURS, TEAM_LABEL, Json, Team, is_gated
+from tests.support.team import TEAM_LABEL, Json, Team, is_gated
 
 pytestmark = pytest.mark.integration
 
@@ -86,9 +86,9 @@ class Stale:
         for name in await self._items("/api/v1/nodes"):
             self.cache.put_node(decode_node(Raw(orjson.dumps(name))))
         self.cache.set_namespace(team.namespace, {})
-        flavor = orjson.loads(await self._client.get(f"{OURS}/resourceflavors/{team.full('spot')}"))
-        queue = orjson.loads(await self._client.get(f"{OURS}/clusterqueues/{team.full('cq')}"))
-        local = orjson.loads(await self._client.get(f"{OURS}/namespaces/{team.namespace}/localqueues/main"))
+        flavor = await team.one("resourceflavors", team.full("spot"))
+        queue = await team.one("clusterqueues", team.full("cq"))
+        local = await team.one("localqueues", "main")
         local["spec"]["stopPolicy"] = "None"
         self.cache.set_flavor(team.full("spot"), to_flavor(parse_resource_flavor(flavor)))
         self.cache.set_cluster_queue(team.full("cq"), to_cluster_queue(parse_cluster_queue(queue)))

@@ -229,10 +229,11 @@ async def test_a_killed_controller_loses_and_repeats_nothing(team: Team, cluster
 
 
 def audit(cluster: Cluster) -> list[Json]:
-    """The finished requests of the audit log, but for dry-run ones: by these a new leader tries the fence."""
+    """The finished requests about pods in the audit log, but for dry runs: by these a new leader tries the fence."""
     lines = cluster.sandbox.audit_log.read_bytes().splitlines()
     entries = [orjson.loads(line) for line in lines if line.endswith(b"}")]
-    return [one for one in entries if one["stage"] == "ResponseComplete" and "dryRun=All" not in one["requestURI"]]
+    of_pods = [one for one in entries if one.get("objectRef", {}).get("resource") == "pods"]
+    return [one for one in of_pods if one["stage"] == "ResponseComplete" and "dryRun=All" not in one["requestURI"]]
 
 
 async def _count_released(team: Team) -> int:

@@ -52,6 +52,7 @@ def told(done: Done) -> str:
     return done.errors.strip().removeprefix("Error: ")
 
 
+@pytest.mark.more
 async def test_without_any_rights_every_command_names_a_role(team: Team, somebody: Somebody) -> None:
     space = team.namespace
     for command in ("queues", "pods", "jobs", "prio -o json", "share", "explain pod/x", "eta", "simulate"):
@@ -82,6 +83,7 @@ async def test_a_doctor_who_may_not_look_has_no_answer(somebody: Somebody) -> No
         assert told(done).endswith("; run it as a cluster administrator, or ask for these rights")
 
 
+@pytest.mark.more
 async def test_the_roles_that_are_named_are_enough(cluster: Cluster, client: Client, team: Team) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pods(2, "1")

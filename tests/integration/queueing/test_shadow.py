@@ -13,7 +13,6 @@ from pathlib import Path
 import aiohttp
 import orjson
 import pytest
-import yaml
 
 from controller.core.keys import BREAK_GLASS
 from controller.kube import clock
@@ -26,20 +25,13 @@ from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, impersonation
 from tests.support.leaders import holder
 from tests.support.rbac_objects import a_binding, account, path_of
+from tests.support.shown_objects import shown
 from tests.support.team import Json, Team, flavor_of
 
 pytestmark = pytest.mark.integration
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "operations.md"
 RESULT = re.compile(r'^penstock_observed_decisions_total\{result="(\w+)",what="(\w+)"\} (\d+)', re.MULTILINE)
 BREAKING_GLASS = Identity("jane", ("system:masters", "system:authenticated", BREAK_GLASS))
-
-
-def documented_role() -> Json:
-    """The role that the document tells people to give a shadow."""
-    blocks = [block.partition("```")[0] for block in DOCUMENT.read_text("utf-8").split("```yaml\n")[1:]]
-    (role,) = [one for one in map(yaml.safe_load, blocks) if one["kind"] == "ClusterRole"]
-    return dict(role)
 
 
 class AShadow:
@@ -74,7 +66,7 @@ class AShadow:
 @pytest.fixture
 async def shadow(cluster: Cluster, client: Client, team: Team, tmp_path: Path) -> AsyncIterator[AShadow]:
     """A shadow that has listed everything. It outlives no test: each begins to count at 0."""
-    role = {**documented_role(), "metadata": {"name": team.full("shadow")}}
+    role = {**shown("operations.md", "ClusterRole"), "metadata": {"name": team.full("shadow")}}
     binding = a_binding(team.full("shadow"), team.full("shadow"), account("shadow", team.namespace))
     await client.post(f"/api/v1/namespaces/{team.namespace}/serviceaccounts", {"metadata": {"name": "shadow"}})
     await client.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
@@ -95,12 +87,16 @@ async def shadow(cluster: Cluster, client: Client, team: Team, tmp_path: Path) -
         await client.delete(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{team.full('shadow')}")
 
 
+READING = ("get", "list", "watch")
+
+
 def writers(cluster: Cluster, namespace: str) -> dict[str, set[str]]:
     """Who wrote to pods of this namespace by the audit log: users by user agent."""
     found: dict[str, set[str]] = {}
     for line in cluster.sandbox.audit_log.read_bytes().splitlines():
         entry = orjson.loads(line) if line.endswith(b"}") else {}
-        if entry.get("objectRef", {}).get("namespace") == namespace:
+        about = entry.get("objectRef", {})
+        if (about.get("resource"), about.get("namespace")) == ("pods", namespace) and entry["verb"] not in READING:
             found.setdefault(entry.get("userAgent", ""), set()).add(entry["user"]["username"])
     return found
 
@@ -163,6 +159,7 @@ async def test_a_pod_that_was_let_in_by_hand_is_a_difference(team: Team, cluster
     assert (line["pod"], line["theirs"]) == (f"{team.namespace}/large", "released without Penstock's stamps")
 
 
+@pytest.mark.more
 async def test_what_a_stopped_leader_does_not_do_is_told(team: Team, cluster: Cluster, shadow: AShadow) -> None:
     await team.ready({"spot": {"cpu": 2}})
     leader = cluster.programs.controller

@@ -29,7 +29,7 @@ async def foreseen(team: Team, cluster: Cluster, *targets: str) -> dict[str, Jso
 async def test_pods_start_when_it_was_foreseen(team: Team, cluster: Cluster) -> None:
     """The history is that of the pods that have succeeded and are still there: nobody states a runtime."""
     await team.ready({"spot": {"cpu": 3}})
-    names = await team.pods(12, annotations={"run-for": f"{_RUNS_SECONDS}s"})
+    names = await team.pods(15, annotations={"run-for": f"{_RUNS_SECONDS}s"})
 
     async def six_have_succeeded() -> bool:
         pods = await team.all()
@@ -37,8 +37,8 @@ async def test_pods_start_when_it_was_foreseen(team: Team, cluster: Cluster) -> 
 
     await eventually(six_have_succeeded, seconds=90, message="six pods have not succeeded")
     found = await foreseen(team, cluster)
-    assert 1 <= len(found) <= 3
-    pods = await team.until_bound(*names, seconds=60)
+    assert 1 <= len(found) <= 6
+    pods = await team.until_bound(*names, seconds=90)
     for name, row in found.items():
         started = clock.epoch(pods[name]["metadata"]["annotations"][ADMITTED_AT])
         early, late = clock.epoch(row["p20"]) - _SLACK_SECONDS, clock.epoch(row["p90"]) + _SLACK_SECONDS
@@ -56,6 +56,7 @@ async def test_a_window_of_a_live_queue_is_foreseen(team: Team, cluster: Cluster
     assert (row["p20"], row["p50"], row["p90"]) == (clock.rfc3339(opens),) * 3
 
 
+@pytest.mark.more
 async def test_what_a_change_is_simulated_to_do_it_does(team: Team, cluster: Cluster) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await team.pods(4, "1", annotations={EXPECTED_RUNTIME: "1h"})

@@ -67,6 +67,7 @@ async def test_a_pod_waits_for_what_its_condition_says(team: Team, cluster: Clus
     assert (one["becomes"], one["message"]) == ("Unchanged", f"was admitted {where}")
 
 
+@pytest.mark.more
 async def test_the_controller_does_what_was_replayed(team: Team, cluster: Cluster, tmp_path: Path) -> None:
     for shape in ("spot", "on-demand"):
         await team.nodes(shape, 2, cpu="4", memory="16Gi")

@@ -12,6 +12,7 @@ from controller.kube.client import MERGE_PATCH
 from controller.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from controller.sandbox import Sandbox
 from controller.sandbox.programs import Program
+from tests.integration.jobs.held import HeldJobs
 from tests.integration.runtime_classes.conftest import CLASSES, STANDARD, Corner
 from tests.support import plain_http
 from tests.support.eventually import eventually
@@ -50,6 +51,18 @@ async def test_a_pods_own_class_wins_over_every_default(corner: Corner) -> None:
     own = await corner.runtime_class("own")
     created = (await corner.pod("one", queue=None, spec={"runtimeClassName": own}))["spec"]
     assert (created["runtimeClassName"], created.get("nodeSelector")) == (own, None)
+
+
+async def test_pods_of_an_admitted_job_get_the_default(corner: Corner) -> None:
+    """Their Job was held as a whole, so the entry of the registration that gates pods is not shown them."""
+    await corner.ready()
+    await HeldJobs(corner).make("held", parallelism=1)
+
+    async def pods() -> list[Json]:
+        return [pod for name, pod in (await corner.all()).items() if name.startswith("held-")]
+
+    created = await eventually(pods, message="the Job was not admitted")
+    assert [(pod["spec"]["runtimeClassName"], is_gated(pod)) for pod in created] == [(STANDARD, False)]
 
 
 async def test_a_class_and_its_first_pod_can_be_made_at_once(corner: Corner) -> None:

@@ -20,6 +20,7 @@ _NOBODY_WAITS = 504
 
 
 class _Object(msgspec.Struct):
+    resource: str = ""
     name: str = ""
     namespace: str = ""
     subresource: str = ""
@@ -69,8 +70,8 @@ class Log:
             self._take(msgspec.json.decode(line, type=_Entry))
 
     def _take(self, entry: _Entry) -> None:
-        if "dryRun=All" in entry.request_uri:
-            return  # by which a new leader tries the fence
+        if entry.object_ref.resource != "pods" or "dryRun=All" in entry.request_uri:
+            return  # another request of the controller, or one by which a new leader tries the fence
         is_done = entry.response_status.code < 300
         if entry.verb != "patch" or not (is_done or entry.response_status.code == _NOBODY_WAITS):
             return

@@ -79,6 +79,7 @@ async def agree(cluster: Cluster, arguments: list[str]) -> bool:
     return bool(rows(by_api))
 
 
+@pytest.mark.more
 async def test_both_ways_have_the_same_rows(cluster: Cluster, team: Team, people: Viewers) -> None:
     await a_tree_with_a_backlog(team)
     await until_known(team, people)

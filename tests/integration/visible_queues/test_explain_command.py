@@ -39,6 +39,7 @@ def document(done: Done) -> Any:
     return orjson.loads(done.output)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("target", ["pod/second", "job/train", "pod/first", "queue/main"])
 async def test_both_ways_say_the_same(cluster: Cluster, team: Team, people: Viewers, target: str) -> None:
     await one_runs_and_two_wait(team, people)

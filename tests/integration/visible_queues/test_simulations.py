@@ -149,6 +149,7 @@ async def test_clients_learn_its_form(people: Viewers) -> None:
     assert set(spec["properties"]) == {"changes", "jobs", "hours", "runs", "seed", "resolution"}
 
 
+@pytest.mark.more
 async def test_the_command_asks_the_api(cluster: Cluster, team: Team, people: Viewers, tmp_path: Path) -> None:
     """So does who may list nothing of the cluster."""
     await one_runs_and_one_waits(team, people)

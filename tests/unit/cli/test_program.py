@@ -53,18 +53,16 @@ def test_a_bad_option_is_told_and_exits_with_2(arguments: list[str], text: str) 
 
 
 def test_an_unknown_way_to_merge_policies_is_wrong_usage() -> None:
-    files = ["--tls-cert", "none", "--tls-key", "none"]
-    done = run("webhook", *files, "--scheduling-policy-merge", "Deep")
+    done = run("webhook", "--scheduling-policy-merge", "Deep")
     assert (done.returncode, done.stdout) == (2, "")
     assert "'Deep' is not one of 'DeepMerge', 'FirstPolicy', 'FirstEntry'" in done.stderr
 
 
 def test_an_impossible_default_class_is_wrong_usage() -> None:
-    files = ["--tls-cert", "none", "--tls-key", "none"]
     text = "'Kata' cannot be the name of a RuntimeClass; write one such as gvisor, in lower case"
     for done in (
-        run("webhook", *files, "--default-runtime-class", "Kata"),
-        run("webhook", *files, PENSTOCK_DEFAULT_RUNTIME_CLASS="Kata"),
+        run("webhook", "--default-runtime-class", "Kata"),
+        run("webhook", PENSTOCK_DEFAULT_RUNTIME_CLASS="Kata"),
     ):
         assert (done.returncode, done.stdout) == (2, "")
         assert text in done.stderr
@@ -72,7 +70,7 @@ def test_an_impossible_default_class_is_wrong_usage() -> None:
 
 @pytest.mark.parametrize("group", ["", " ", "system:masters"])
 def test_a_break_glass_group_of_everybody_is_wrong_usage(group: str) -> None:
-    done = run("webhook", "--tls-cert", "none", "--tls-key", "none", "--break-glass-group", group)
+    done = run("webhook", "--break-glass-group", group)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{group!r} cannot be the break-glass group; write a name of its own such as penstock:" in done.stderr
 
@@ -96,6 +94,13 @@ def test_a_broken_kubeconfig_is_one_line_and_exits_with_1(tmp_path: Path) -> Non
     done = run("controller", KUBECONFIG=str(broken))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(f"Error: kubeconfig {broken}: not YAML: ")
+
+
+@pytest.mark.parametrize("option", ["--tls-cert", "--tls-key"])
+def test_a_certificate_and_its_key_belong_together(option: str) -> None:
+    done = run("webhook", option, "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--tls-cert and --tls-key belong together; give both, or neither" in done.stderr
 
 
 def test_the_webhook_names_a_certificate_that_is_not_there(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_guards_stay_when_a_run_ends(sandbox: Sandbox, monkeypatch: pytest.Monke
     with pytest.raises(ConfigError, match="so far"):
         asyncio.run(install(sandbox))
     left = {name for kind, name in there if kind == "ValidatingAdmissionPolicyBinding"}
-    assert left == {"penstock-fence", "penstock-weights"}
+    assert left == {"penstock-account", "penstock-fence", "penstock-weights"}
 
 
 DIES = "print('the last words', flush=True); raise SystemExit(3)"

@@ -223,8 +223,8 @@ def test_what_is_missing_is_named_with_its_reason(observer: Observer) -> None:
 def test_writes_are_counted_by_writer_and_effect(tmp_path: Path) -> None:
     ours = "system:serviceaccount:penstock-system:penstock-controller"
 
-    def entry(user: str, verb: str, name: str, code: int, subresource: str = "") -> bytes:
-        pod = {"resource": "pods", "namespace": "n", "name": name, "subresource": subresource}
+    def entry(user: str, verb: str, name: str, code: int, subresource: str = "", resource: str = "pods") -> bytes:
+        pod = {"resource": resource, "namespace": "n", "name": name, "subresource": subresource}
         return orjson.dumps(
             {"verb": verb, "user": {"username": user}, "objectRef": pod, "responseStatus": {"code": code}}
         )
@@ -237,6 +237,8 @@ def test_writes_are_counted_by_writer_and_effect(tmp_path: Path) -> None:
                 entry(ours, "patch", "a", 422),
                 entry(ours, "patch", "b", 200),
                 entry(ours, "patch", "b", 200, "status"),
+                entry(ours, "patch", "b", 200, resource="events"),
+                entry(ours, "patch", "q", 200, "status", resource="localqueues"),
                 entry("kwok", "patch", "b", 200),
                 entry("admin", "create", "c", 201),
             ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 FOR_HELM = {"global"}
 """In the schema for Helm's sake, not for users."""
+OF_TWO = {"cert-manager", "network-policy-history", "network-policy-notifications", "provided-certificate"}
+"""Components that other values ask for, each of which is off."""
 
 
 def test_the_committed_templates_are_those_of_config() -> None:
@@ -96,13 +99,14 @@ def test_every_component_is_off_until_asked_for() -> None:
     asked_for = {
         name: generate.condition(name).removeprefix(".Values.").removesuffix(".enabled")
         for name in generate.components()
-        if name != "cert-manager"
+        if generate.condition(name).startswith(".")
     }
 
+    assert asked_for.keys() | OF_TWO == set(generate.components())
     assert {name: VALUES.get(value, {}).get("enabled") for name, value in asked_for.items()} == dict.fromkeys(
         asked_for, False
     )
-    assert VALUES["certificate"]["source"] != "cert-manager"
+    assert VALUES["certificate"]["source"] == "generated"
 
 
 def test_chart_and_project_have_one_version() -> None:
@@ -131,6 +135,17 @@ def test_the_schema_describes_every_value() -> None:
     bare = [path for path, part in paths(VALUES, SCHEMA) if not part.get("description") and "$ref" not in part]
 
     assert not bare
+
+
+def test_no_variable_is_accepted_that_an_argument_wins_over() -> None:
+    refused = re.compile(SCHEMA["$defs"]["env"]["items"]["properties"]["name"]["not"]["pattern"])
+    for file in ("manager/controller.yaml", "server/webhook.yaml"):
+        text = (generate.ROOT / "config" / file).read_text()
+        options = [option for option in re.findall(r"^ +- --([a-z-]+)=", text, re.MULTILINE) if "tls" not in option]
+        names = [f"PENSTOCK_{option.upper().replace('-', '_')}" for option in options]
+        assert len(names) > 3
+        assert [name for name in names if not refused.search(name)] == []
+    assert refused.search("PENSTOCK_WORKERS") is None
 
 
 def test_every_value_is_read_by_a_template() -> None:

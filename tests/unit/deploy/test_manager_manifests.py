@@ -61,14 +61,19 @@ def test_the_service_leads_to_where_reviews_are_answered() -> None:
     assert service["spec"]["selector"].items() <= webhook["spec"]["template"]["metadata"]["labels"].items()
 
 
-def test_the_certificate_is_read_from_where_it_is_mounted() -> None:
+def test_a_certificate_is_read_from_where_it_is_mounted() -> None:
     webhook = DEPLOYMENTS["penstock-webhook"]
     mounts = {mount["name"]: Path(mount["mountPath"]) for mount in container_of(webhook)["volumeMounts"]}
     volumes = {volume["name"]: volume for volume in webhook["spec"]["template"]["spec"]["volumes"]}
     files = {mounts["tls"] / item["path"] for item in volumes["tls"]["secret"]["items"]}
 
     assert set(mounts) == set(volumes)
-    assert {options_of(webhook)["tls_cert"], options_of(webhook)["tls_key"]} == files
+    assert volumes["tls"]["secret"]["optional"]
+    assert {options_of(webhook)["tls_cert"], options_of(webhook)["tls_key"]} == {None}
+    component = ROOT / "config" / "components" / "provided-certificate"
+    certificate, key, optional = [one["value"] for one in features.patched(component, "penstock-webhook")]
+    assert {certificate.removeprefix("--tls-cert="), key.removeprefix("--tls-key=")} == {str(file) for file in files}
+    assert optional is False
     (argument,) = features.webhook_arguments(["client-certificates"])
     assert argument == f"--client-ca-file={mounts['client-ca'] / 'ca.crt'}"
     assert volumes["client-ca"]["configMap"] == {"name": "penstock-webhook-client-ca", "optional": True}

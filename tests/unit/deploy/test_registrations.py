@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.kube.manifests import load_documents
+from webhook.trust.registrations import NAMES
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 UPDATES = [
@@ -46,3 +47,17 @@ def test_deletion_itself_is_shown_to_nobody() -> None:
     assert len(entries) > len(UPDATES) > 0
     for entry in entries:
         assert all({"DELETE", "*"}.isdisjoint(rule["operations"]) for rule in entry["rules"]), entry["name"]
+
+
+def test_the_webhook_has_every_registration_trust_it() -> None:
+    named: dict[str, set[str]] = {}
+    for document in load_documents(CONFIG):
+        if document["kind"].endswith("WebhookConfiguration"):
+            assert all("service" in entry["clientConfig"] for entry in document["webhooks"])
+            named.setdefault(f"{document['kind'].lower()}s", set()).add(document["metadata"]["name"])
+    assert {kind: set(names) for kind, names in NAMES.items()} == named
+    (role,) = [one for one in load_documents(CONFIG / "server") if one["kind"] == "ClusterRole"]
+    (rule,) = role["rules"]
+    assert set(rule["resources"]) == named.keys()
+    assert set(rule["resourceNames"]) == set().union(*named.values())
+    assert set(rule["verbs"]) == {"get", "update"}

@@ -29,3 +29,11 @@ def test_it_has_all_that_is_locked_and_is_reproducible() -> None:
     assert sorted((one["name"], one["version"]) for one in bill["components"]) == sorted(locked)
     assert bill["metadata"]["component"]["name"] == "penstock"
     assert written() == text
+
+
+def test_it_has_the_packages_of_the_page() -> None:
+    written()
+    bill = json.loads((ROOT / "build" / "penstock-page.cdx.json").read_text())
+    named = {one["name"] for one in bill["components"]}
+    assert set(json.loads((ROOT / "page" / "package.json").read_text())["dependencies"]) <= named
+    assert "vite" not in named

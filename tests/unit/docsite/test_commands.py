@@ -38,7 +38,7 @@ OF_KUBERNETES = {
     *("mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespace", "nodes"),
     *("pod", "poddisruptionbudgets", "pods", "serviceaccount"),
     *("validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfiguration"),
-    *("validatingwebhookconfigurations", "secret", "token"),
+    *("validatingwebhookconfigurations", "role", "rolebinding", "secret", "token"),
 }
 OF_KUEUE = {"workload", "workloads"}
 OURS = {
@@ -53,7 +53,7 @@ BY_THE_API = {
     for name in (one.plural, one.singular, *one.short_names)
 }
 KNOWN = OF_KUBERNETES | OF_KUEUE | OURS | BY_THE_API
-ABOUT_KINDS = {"annotate", "create", "delete", "describe", "edit", "explain", "get", "label", "patch", "wait"}
+ABOUT_KINDS = {"annotate", "create", "delete", "describe", "edit", "explain", "get", "label", "patch", "scale", "wait"}
 ABOUT_OTHERS = {
     "api-resources",
     "apply",

@@ -214,4 +214,4 @@ async def test_what_is_given_up_when_a_receiver_is_removed_counts() -> None:
             told.outbox.put(notice(number))
         await eventually(lambda: server.arrivals)
         told.outbox.drop()
-        assert (told.results, len(told.outbox)) == ({Result.DROPPED: 3}, 0)
+        assert (told.results, len(told.outbox)) == ({Result.WITHDRAWN: 3}, 0)

@@ -109,6 +109,14 @@ async def test_the_pod_says_who_and_why_before_the_eviction_is_sent(time: FakeTi
     assert set(rig.cache.evictions.seen(0.0).evicting) == set()
 
 
+async def test_an_eviction_is_counted_for_whom_it_benefits(time: FakeTime) -> None:
+    rig = Rig(FakeClient().will("PATCH", b"{}").will("POST", b"{}"))
+    rig.lane.submit([Evict(rig.cache.pods["a"], EvictionCause.PREEMPTED, WHY, beneficiary="team-b")])
+    await rig.run()
+    labels = {"cluster_queue": "team-a", "cause": "Preempted", "result": "evicted", "beneficiary": "team-b"}
+    assert rig.metrics.registry.get_sample_value("penstock_evictions_total", labels) == 1
+
+
 @pytest.mark.parametrize("answer", [NotFound(404, "NotFound", ""), Conflict(409, "Conflict", "uid")])
 async def test_a_pod_that_is_gone_or_another_is_left_alone(time: FakeTime, answer: KubeError) -> None:
     rig = Rig(FakeClient().will("PATCH", answer))

@@ -81,6 +81,11 @@ async def test_a_release_is_counted_by_where_it_lay() -> None:
     counted = {"cluster_queue": "team-a", "range": "before"}
     assert metrics.registry.get_sample_value("penstock_forecast_starts_total", counted) == 1
     assert book.accuracy()["team-a"].starts == 1
+    at_most = {edge: {"cluster_queue": "team-a", "le": edge} for edge in ("0.0", "+Inf")}
+    errors = [
+        metrics.registry.get_sample_value("penstock_forecast_error_seconds_bucket", one) for one in at_most.values()
+    ]
+    assert errors == [1, 1]
 
 
 async def test_after_each_round_it_is_told_that_there_is_news() -> None:

@@ -16,6 +16,7 @@ YOUNGEST, OLDEST = 0, 2
 @pytest.fixture(autouse=True)
 def collector_as_it_was() -> Iterator[None]:
     thresholds = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.unfreeze()
     gc.set_threshold(*thresholds)
@@ -54,7 +55,8 @@ def test_what_goes_before_is_not_spared() -> None:
 
 def test_what_is_known_is_not_looked_through_again() -> None:
     known = [[number] for number in range(1000)]
-    before = gc.get_freeze_count()
+    assert any(one is known[0] for one in gc.get_objects())
     garbage.spare_what_is_known()
-    assert gc.get_freeze_count() >= before + len(known)
+    # no difference of counts: a test before this one may have spared objects that are gone by now
+    assert gc.get_freeze_count() >= len(known)
     assert not any(one is known[0] for one in gc.get_objects())

@@ -279,7 +279,7 @@ async def test_receivers_come_go_and_move(tmp_path: Path) -> None:
             await lane.types("admitted", path="/new")
             await eventually(lambda: lane.over("hook", "sent") == 2)
             assert "notify-gone" not in {task.get_name() for task in asyncio.all_tasks()}
-    assert (lane.over("gone", "dropped"), lane.over("gone", "sent"), lane.over("new", "sent")) == (1, 0, 1)
+    assert (lane.over("gone", "withdrawn"), lane.over("gone", "sent"), lane.over("new", "sent")) == (1, 0, 1)
     assert {one["id"].split("/")[1] for one in lane.server.on("/moved")} == {"a", "b"}
 
 

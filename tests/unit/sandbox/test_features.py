@@ -17,8 +17,7 @@ TOGETHER = [["pod-policies", "pod-template-policies"], ["default-scheduling-poli
 
 def options(arguments: list[str]) -> Context:
     """What the webhook makes of them."""
-    files = ["--tls-cert", "a", "--tls-key", "b"]
-    return webhook.__main__.main.make_context("webhook", [*files, *arguments])
+    return webhook.__main__.main.make_context("webhook", arguments)
 
 
 @pytest.mark.parametrize("asked", [*ALONE, *TOGETHER], ids="+".join)
@@ -39,7 +38,10 @@ def test_every_component_is_known_to_work_or_refused() -> None:
         "history",
         "monitoring",
         "network-policy",
+        "network-policy-history",
+        "network-policy-notifications",
         "notifications",
+        "provided-certificate",
         "quota-resources",
     }
     assert features.trouble(["cert-manager"]) == (

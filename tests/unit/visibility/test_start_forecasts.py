@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from controller.simulator.eta import Eta, Unknown
@@ -69,6 +71,19 @@ def test_a_start_lies_somewhere(at: float, hit: Hit) -> None:
     start = book.started("a", QUEUE, NOW + at)
     assert start is not None
     assert start.hit is hit
+
+
+def test_a_start_without_a_median_has_no_error() -> None:
+    book = StartForecasts()
+    found: dict[str, Eta | Unknown] = {"a": an_eta(10, 20, 30), "b": an_eta(10, inf, inf)}
+    found["c"] = Unknown("default/c", "it never fits")
+    book.take(found, NOW)
+    starts = {uid: book.started(uid, QUEUE, NOW + 25) for uid in found}
+    assert {uid: one is not None and one.has_error for uid, one in starts.items()} == {
+        "a": True,
+        "b": False,
+        "c": False,
+    }
 
 
 def test_one_that_went_without_a_start_is_forgotten() -> None:

@@ -1,0 +1,1 @@
+"""The certificate that the webhook makes itself, and the registrations by which the apiserver trusts it."""
