@@ -38,6 +38,8 @@ _LEASE = {
     "kind": "Lease",
     "metadata": {"namespace": NAMESPACE, "name": "penstock-controller"},
 }
+_LEASE_SECONDS = "30"
+"""Nobody stands by to take over in a sandbox, but its machine may be held up for long, by other work or in sleep."""
 POLL_SECONDS = 0.1
 
 
@@ -201,7 +203,8 @@ async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, admissi
 
 async def _controller(sandbox: Sandbox, further: Sequence[str]) -> Program:
     kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
-    return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log", further)
+    log = sandbox.folder / "penstock-controller.log"
+    return controller_program(kubeconfig, log, ["--lease-seconds", _LEASE_SECONDS, *further])
 
 
 async def _webhook(sandbox: Sandbox, further: Sequence[str]) -> Program:

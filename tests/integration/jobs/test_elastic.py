@@ -10,6 +10,7 @@ from controller.core.keys import MIN_PARALLELISM, PRIORITY_CLASS, QUEUE_NAME, WA
 from tests.integration.jobs.held import HeldJobs, condition_of
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import crash
 from tests.support.team import Team
 
 pytestmark = pytest.mark.integration
@@ -73,7 +74,7 @@ async def test_a_wish_can_be_lowered_and_withdrawn(team: Team, jobs: HeldJobs, c
     await jobs.change("train", {"parallelism": 5})
     await until_in_part(jobs, "train", 2, 5)
     controller = cluster.programs.controller
-    controller.kill()
+    await crash(controller, team.client)
     controller.start()
     await controller.wait_ready()
     await jobs.change("train", {"parallelism": 4})

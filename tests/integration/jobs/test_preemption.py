@@ -10,6 +10,7 @@ from controller.core.keys import EVICTION, PRIORITY_CLASS, QUEUE_NAME
 from tests.integration.jobs.held import HeldJobs, is_stamped
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import crash
 from tests.support.team import Team
 
 pytestmark = pytest.mark.integration
@@ -86,7 +87,7 @@ async def test_a_controller_that_is_killed_loses_nothing(team: Team, jobs: HeldJ
     controller = cluster.programs.controller
     names = [f"job-{number}" for number in range(6)]
     await asyncio.gather(*map(jobs.make, names))
-    controller.kill()
+    await crash(controller, team.client)
     controller.start()
     await controller.wait_ready()
 

@@ -9,6 +9,7 @@ import pytest
 from controller.core.keys import EXPECTED_RUNTIME
 from tests.integration.notifications.conftest import Notified, Told
 from tests.support.eventually import eventually
+from tests.support.leaders import crash
 from tests.support.team import Team
 from tests.support.team_owners import a_replica_set, until_running
 
@@ -51,6 +52,7 @@ async def test_a_budget_that_is_used_arrives(team: Team, told: Told) -> None:
     await told.line(f"Budget burst of ClusterQueue {team.full('cq')} is used to 100 %: ")
 
 
+@pytest.mark.more
 @pytest.mark.timeout(300)
 async def test_who_waits_longer_than_the_forecast_said_is_late(team: Team, told: Told) -> None:
     await team.ready({"spot": {"cpu": 1}})
@@ -74,7 +76,7 @@ async def test_a_controller_that_was_killed_repeats_with_the_same_id(
     await team.until_bound("first")
     await told.event("workload.admitted")
     await told.line(f"Admitted: pod/first in namespace {team.namespace}")
-    controller.kill()
+    await crash(controller, team.client)
     await asyncio.to_thread(controller.process.wait)
     controller.start()
     await controller.wait_ready()

@@ -11,6 +11,7 @@ import pytest
 from controller.kube.client import Client
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import crash
 from tests.support.team import TEAM_LABEL, Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -28,11 +29,11 @@ async def until_budget(team: Team, *, exhausted: bool, seconds: float = 30) -> d
 
 
 @pytest.fixture
-async def restarted(cluster: Cluster) -> AsyncIterator[Any]:
+async def restarted(cluster: Cluster, client: Client) -> AsyncIterator[Any]:
     """Ends the controller without a warning and starts it again."""
 
     async def restart() -> None:
-        cluster.programs.controller.kill()
+        await crash(cluster.programs.controller, client)
         cluster.programs.controller.start()
         await cluster.programs.controller.wait_ready()
 
