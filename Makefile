@@ -158,7 +158,7 @@ mutants: oracle ## Break the rules on pods and Jobs one at a time, to see the te
 	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))
 
 scale: sandbox ## Run many pods through fifty queues of one tree, and hold the audit log to the quotas (N=20000 pods)
-	@PENSTOCK_SCALE_PODS=$(or $(N),20000) $(BIN)/pytest -n 0 tests/integration/scale $(PYTEST)
+	@PENSTOCK_SCALE_PODS=$(or $(N),20000) $(BIN)/pytest -n 0 -m more tests/integration/scale $(PYTEST)
 
 # After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)

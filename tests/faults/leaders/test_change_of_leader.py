@@ -47,7 +47,7 @@ async def test_a_paused_leader_releases_nothing_when_it_wakes(team: Team, client
     assert await admitted_by(team, "first") == identity
 
 
-@pytest.mark.parametrize("is_warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("is_warm", [False, pytest.param(True, marks=pytest.mark.more)], ids=["cold", "warm"])
 async def test_a_patch_of_the_leader_before_is_refused(
     team: Team, client: Client, rivals: Rivals, proxy: ApiserverProxy, is_warm: bool
 ) -> None:

@@ -127,6 +127,7 @@ async def test_a_job_that_another_manages_is_left_alone(team: Team, jobs: HeldJo
     assert condition_of(await jobs.get("managed")) is None
 
 
+@pytest.mark.more
 async def test_each_job_of_a_cron_job_is_held(team: Team, jobs: HeldJobs) -> None:
     await team.ready(stopPolicy="Hold")
     containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}]

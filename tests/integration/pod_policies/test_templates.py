@@ -148,6 +148,7 @@ async def test_an_owner_that_anybody_wrote_keeps_no_policy_away(team: PolicyTeam
         await team.client.post(path_of(team, plural), body)
 
 
+@pytest.mark.more
 async def test_the_jobs_of_a_cron_job_are_as_its_template_was(team: PolicyTeam) -> None:
     await make(team, "cronjobs")
     await team.for_templates("own", nodeSelector={"a": "b"})

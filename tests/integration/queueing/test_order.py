@@ -186,6 +186,7 @@ async def test_each_released_pod_costs_exactly_one_patch_of_ours(team: Team, clu
     assert patches() == Counter(names)
 
 
+@pytest.mark.more
 async def test_a_killed_controller_loses_and_repeats_nothing(team: Team, cluster: Cluster) -> None:
     await team.nodes("spot", 4, cpu="8", memory="32Gi")
     await team.flavor("spot")

@@ -158,6 +158,7 @@ async def test_a_window_opens_and_closes_and_running_pods_go_on(team: Team) -> N
     assert (await team.get("large"))["metadata"].get("deletionTimestamp") is None
 
 
+@pytest.mark.more
 @pytest.mark.timeout(240)
 async def test_a_window_that_drains_takes_back_what_it_gave(team: Team) -> None:
     await team.nodes("spot", cpu="8")

@@ -26,6 +26,7 @@ async def foreseen(team: Team, cluster: Cluster, *targets: str) -> dict[str, Jso
     return {one["name"]: one["start"] for one in orjson.loads(done.output)}
 
 
+@pytest.mark.more
 async def test_pods_start_when_it_was_foreseen(team: Team, cluster: Cluster) -> None:
     """The history is that of the pods that have succeeded and are still there: nobody states a runtime."""
     await team.ready({"spot": {"cpu": 3}})

@@ -90,6 +90,7 @@ async def phases(client: Client) -> dict[str, str]:
     return found
 
 
+@pytest.mark.more
 async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluster, client: Client, count: int) -> None:
     await cluster.sandbox.add_nodes(NODES)
     await apply(client, company.objects())
