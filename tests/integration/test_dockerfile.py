@@ -122,7 +122,8 @@ def test_the_image_has_the_page(built: Path) -> None:
 def test_the_image_has_no_tools_to_build(built: Path) -> None:
     found = {one.name.partition("-")[0].lower() for one in (built / "lib").glob("python*/site-packages/*.dist-info")}
     assert "penstock" in found
-    assert found.isdisjoint({"hatchling", "mypy", "setuptools"})
+    # setuptools is of every environment before Python 3.12: it says nothing about the steps
+    assert found.isdisjoint({"hatchling", "mypy"})
 
 
 def test_compiled_files_do_not_depend_on_the_time(built: Path) -> None:
