@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from math import inf, log
-from multiprocessing import get_context
 
 import click
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
-from tests.bench.measuring import Figures, measure
+from tests.bench.measuring import Figures, measure_alone
 from tests.bench.rules import RULES
 from tests.bench.worlds import NUMBERS, Recipe
 
@@ -78,23 +75,12 @@ def main(
         base: tuple[float, Figures] | None = None
         for times in sorted(scale):
             recipe = replace(WORLDS[name], shapes=count, scale=times, seed=number, more=dict(more))
-            figures = _measured(recipe, name, rules, depth=backfill_depth, endings=endings, is_batched=batches)
+            what = f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}, seed {recipe.seed}"
+            figures = measure_alone(
+                recipe, what, rules=rules, depth=backfill_depth, endings=endings, is_batched=batches
+            )
             click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
             base = base or (times, figures)
-
-
-def _measured(
-    recipe: Recipe, name: str, rules: Sequence[str], *, depth: int, endings: int, is_batched: bool
-) -> Figures:
-    say = partial(_say, f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}, seed {recipe.seed}: ")
-    # a new process for each: what one world leaves in memory is nothing to the next
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        measured = pool.submit(measure, recipe, rules, depth=depth, endings=endings, is_batched=is_batched, say=say)
-        return measured.result()
-
-
-def _say(where: str, what: str) -> None:
-    click.echo(f"{where}{what} ...", err=True)
 
 
 def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures] | None, *, times: float) -> str:

@@ -8,17 +8,14 @@ exponent of 1 means twice the time for twice as many, 0 that the number does not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from math import log
-from multiprocessing import get_context
 from statistics import linear_regression
 
 import click
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from tests.bench.figures import Figure, tell
-from tests.bench.measuring import Figures, measure
+from tests.bench.measuring import Figures, measure_alone
 from tests.bench.worlds import NUMBERS, Recipe
 
 _ENDINGS = 100
@@ -49,14 +46,7 @@ def main(scale: float, doublings: int, check: bool) -> None:
 
 
 def _measured(recipe: Recipe, what: str) -> Figures:
-    say = partial(_say, what)
-    # a new process for each: what one world leaves in memory is nothing to the next
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure, recipe, (), depth=USUAL_DEPTH, endings=_ENDINGS, is_batched=False, say=say).result()
-
-
-def _say(what: str, step: str) -> None:
-    click.echo(f"{what}: {step} ...", err=True)
+    return measure_alone(recipe, what, depth=USUAL_DEPTH, endings=_ENDINGS, is_batched=False)
 
 
 def _exponent(name: str, factors: Sequence[float], times: Sequence[float]) -> Figure:

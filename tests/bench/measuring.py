@@ -1,8 +1,8 @@
 """What is measured of the decision in one world, in seconds of CPU time: on a shared machine wall time says little.
 
 Everything goes by way of the cache, as in the controller's loop: an event, a snapshot, a decision, what it said taken
-in. `python -m tests.bench.decide` runs this in a process of its own for each world, with all of the controller loaded,
-so that its memory is that of a controller.
+in. Benchmarks run this in a process of its own for each world, with all of the controller loaded, so that its memory is
+that of a controller.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import random
 import sys
 from asyncio import Event
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
 from statistics import fmean, median
 from time import process_time
 
+import click
 import psutil
 
 import controller.runtime.app  # noqa: F401  # what a controller has in memory besides its world
@@ -59,6 +63,20 @@ class Figures:
     ended_mean: float
     then_p99: float
     then_sum: float
+
+
+def measure_alone(
+    recipe: Recipe, what: str, *, rules: Sequence[str] = (), depth: int, endings: int, is_batched: bool
+) -> Figures:
+    """Measure in a new process, since what one world leaves in memory is nothing to the next; `what` is shown."""
+    say = partial(_say, what)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        measured = pool.submit(measure, recipe, rules, depth=depth, endings=endings, is_batched=is_batched, say=say)
+        return measured.result()
+
+
+def _say(what: str, step: str) -> None:
+    click.echo(f"{what}: {step} ...", err=True)
 
 
 def measure(

@@ -58,6 +58,14 @@ def a_cluster(
             runner.run(sandbox.stop())
 
 
+@contextmanager
+def a_cluster_without_leader(**options: Any) -> Iterator[Cluster]:
+    """Start a cluster whose controller stands still for those of the tests; `options` are those of `a_cluster`."""
+    with a_cluster(**options) as cluster:
+        assert asyncio.run(cluster.programs.controller.stop()) == 0
+        yield cluster
+
+
 async def _done(work: Callable[[Sandbox], Awaitable[None]], sandbox: Sandbox) -> None:
     await work(sandbox)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from controller.sandbox.layout import Layout
 from tests.faults.leaders.rivals import Rivals
 from tests.support.apiserver_proxy import ApiserverProxy
 from tests.support.apiservers import Apiserver, another_apiserver, etcd_of
-from tests.support.clusters import Cluster, a_cluster
+from tests.support.clusters import Cluster, a_cluster_without_leader
 from tests.support.etcd_proxy import EtcdProxy
 from tests.support.team import Team
 
@@ -36,8 +35,7 @@ class Second:
 @pytest.fixture(scope="package", params=WAYS, ids=["in-apiserver", "webhook"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A control plane with Penstock in it; its controller stands still for those of tests."""
-    with a_cluster(gate=request.param) as cluster:
-        assert asyncio.run(cluster.programs.controller.stop()) == 0
+    with a_cluster_without_leader(gate=request.param) as cluster:
         yield cluster
 
 

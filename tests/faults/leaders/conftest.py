@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from controller.kube.client import Client
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE, Gate
 from tests.faults.leaders.rivals import Rivals
 from tests.support.apiserver_proxy import ApiserverProxy
-from tests.support.clusters import Cluster, a_cluster
+from tests.support.clusters import Cluster, a_cluster_without_leader
 from tests.support.team import Team
 
 WAYS = [Gate.WEBHOOK, pytest.param(Gate.POLICIES, marks=pytest.mark.more)]
@@ -21,8 +20,7 @@ WAYS = [Gate.WEBHOOK, pytest.param(Gate.POLICIES, marks=pytest.mark.more)]
 @pytest.fixture(scope="package", params=WAYS, ids=["webhook", "in-apiserver"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A control plane with Penstock in it, the gate kept in one way; its controller stands still for those of tests."""
-    with a_cluster(gate=request.param) as cluster:
-        assert asyncio.run(cluster.programs.controller.stop()) == 0
+    with a_cluster_without_leader(gate=request.param) as cluster:
         yield cluster
 
 

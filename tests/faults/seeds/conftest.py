@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from controller.sandbox.installation import Gate
-from tests.support.clusters import Cluster, a_cluster
+from tests.support.clusters import Cluster, a_cluster_without_leader
 from tests.support.team import Team
 
 WAYS = [Gate.POLICIES, pytest.param(Gate.WEBHOOK, marks=pytest.mark.more)]
@@ -17,8 +16,7 @@ WAYS = [Gate.POLICIES, pytest.param(Gate.WEBHOOK, marks=pytest.mark.more)]
 @pytest.fixture(scope="package", params=WAYS, ids=["in-apiserver", "webhook"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The cluster of this folder."""
-    with a_cluster(gate=request.param) as cluster:
-        assert asyncio.run(cluster.programs.controller.stop()) == 0
+    with a_cluster_without_leader(gate=request.param) as cluster:
         yield cluster
 
 
