@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from controller.sandbox.spec import load_state
 from tests.support.eventually import eventually
 from tests.support.kubeconfigs import leading_to
 from tests.support.kubernetes import VERSION
+from tests.support.ports import free_port
 
 _PROGRAM = "kube-apiserver"
 _START_SECONDS = 120.0
@@ -79,9 +79,7 @@ async def another_apiserver(
     layout = Layout(sandbox.folder)
     # all are built, where they are missing, which takes minutes
     programs = await asyncio.to_thread(binaries.ensure, kubernetes=kubernetes)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     other = {"secure-port": str(port), "audit-log-path": str(layout.log(f"audit-{name}"))}
     other |= {"etcd-servers": etcd} if etcd else {}
     arguments = [programs[_PROGRAM], *_changed(_flags(layout), other)]
