@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from controller.api.parse import (
 )
 from controller.kube.apply import apply, delete
 from controller.kube.client import MERGE_PATCH, Client
-from controller.kube.errors import ApiError, Invalid, NotFound
+from controller.kube.errors import ApiError, Invalid
 from controller.kube.manifests import load_documents
 from controller.sandbox import Sandbox
 from tests.support.api_objects import (
@@ -40,10 +39,10 @@ from tests.support.api_objects import (
     resource_flavor,
     scheduling_policy,
 )
-from tests.support.eventually import eventually
 from tests.support.faulty import Faulty
 from tests.support.faulty_objects import FAULTY
 from tests.support.faulty_schedules import ONLY_TOLD_LATER
+from tests.support.gone import until_gone
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.served_kinds import serve_our_kinds
 
@@ -84,14 +83,6 @@ def served(our_kinds: None, admin: Client) -> Client:
 async def create(client: Client, obj: Json) -> Json:
     created: Json = orjson.loads(await client.post(PATHS[obj["kind"]], obj, params=STRICT_DRY_RUN))
     return created
-
-
-async def is_gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFound:
-        return True
-    return False
 
 
 @pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
@@ -298,7 +289,7 @@ async def test_every_manifest_of_config_applies_twice_and_goes_again(served: Cli
     assert gone == first[::-1]
     for name in (document["metadata"]["name"] for document in documents if document["kind"] == "Namespace"):
         # Else the next test that applies them would find them on their way out.
-        await eventually(partial(is_gone, served, f"/api/v1/namespaces/{name}"))
+        await until_gone(served, f"/api/v1/namespaces/{name}")
 
 
 async def test_samples_and_shipped_policies_are_legal_models(served: Client) -> None:

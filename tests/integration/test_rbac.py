@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -16,6 +19,7 @@ from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
+Json = dict[str, Any]
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
 WEBHOOK = "system:serviceaccount:penstock-system:penstock-webhook"
@@ -46,6 +50,23 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
     }
     answer = orjson.loads(await client.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
     return bool(answer["status"]["allowed"])
+
+
+@asynccontextmanager
+async def given(client: Client, rights: Sequence[Json], proof: Callable[[], Awaitable[bool]]) -> AsyncIterator[None]:
+    """Give rights, and take them away again. `proof` says whether the authorizer knows of one that they give."""
+
+    async def is_missing() -> bool:
+        return not await proof()
+
+    await eventually(is_missing, message="the right is there before it is given")
+    await apply(client, rights)
+    try:
+        await eventually(proof, message="the right that was given is not known")
+        yield
+    finally:
+        await delete(client, rights)
+        await eventually(is_missing, message="the right that was taken away is still there")
 
 
 @pytest.mark.parametrize(
@@ -106,13 +127,11 @@ async def test_an_account_may_do_no_more(granted: Client, user: str, action: str
 
 async def test_the_webhook_reads_policies_where_they_are_switched_on(granted: Client) -> None:
     kinds = ("clusterpodschedulingpolicies", "podschedulingpolicies")
-    assert not await may(granted, WEBHOOK, f"list {kinds[0]}", group=OURS)
     rights = load_documents(CONFIG / "components" / "pod-policies" / "rbac.yaml")
-    await apply(granted, rights)
-    for kind in kinds:
-        await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=OURS))
-        assert not await may(granted, WEBHOOK, f"patch {kind}", group=OURS)
-    await delete(granted, rights)
+    async with given(granted, rights, partial(may, granted, WEBHOOK, f"list {kinds[0]}", group=OURS)):
+        for kind in kinds:
+            await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=OURS))
+            assert not await may(granted, WEBHOOK, f"patch {kind}", group=OURS)
 
 
 async def test_the_webhook_reads_rights_where_it_needs_them(granted: Client) -> None:
@@ -121,26 +140,22 @@ async def test_the_webhook_reads_rights_where_it_needs_them(granted: Client) -> 
         *(("schedulingpolicies", OURS), ("priorityclasses", "scheduling.k8s.io"), ("runtimeclasses", "node.k8s.io")),
         *((kind, rbac) for kind in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")),
     ]
-    assert not await may(granted, WEBHOOK, "list clusterroles", group=rbac)
     rights = load_documents(CONFIG / "components" / "scheduling-policies" / "rbac.yaml")
-    await apply(granted, rights)
-    for kind, group in kinds:
-        await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=group))
-        assert not await may(granted, WEBHOOK, f"patch {kind}", group=group)
-        assert not await may(granted, WEBHOOK, f"bind {kind}", group=group)
-    await delete(granted, rights)
+    async with given(granted, rights, partial(may, granted, WEBHOOK, "list clusterroles", group=rbac)):
+        for kind, group in kinds:
+            await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=group))
+            assert not await may(granted, WEBHOOK, f"patch {kind}", group=group)
+            assert not await may(granted, WEBHOOK, f"bind {kind}", group=group)
 
 
 async def test_the_visibility_api_may_ask_who_may_see_what(granted: Client) -> None:
     authorization, home, secret = "authorization.k8s.io", "penstock-system", "penstock-visibility-ca"
-    assert not await may(granted, CONTROLLER, "create subjectaccessreviews", group=authorization)
     rights = [one for one in load_documents(CONFIG / "components" / "visibility") if not is_aggregated(one)]
-    await apply(granted, rights)
-    await eventually(partial(may, granted, CONTROLLER, "create subjectaccessreviews", group=authorization))
-    await eventually(partial(may, granted, CONTROLLER, "update secrets", namespace=home, name=secret))
-    assert not await may(granted, CONTROLLER, "get secrets", namespace=home, name="another")
-    assert not await may(granted, CONTROLLER, "patch apiservices", group="apiregistration.k8s.io", name="v1.apps")
-    await delete(granted, rights)
+    asks = partial(may, granted, CONTROLLER, "create subjectaccessreviews", group=authorization)
+    async with given(granted, rights, asks):
+        await eventually(partial(may, granted, CONTROLLER, "update secrets", namespace=home, name=secret))
+        assert not await may(granted, CONTROLLER, "get secrets", namespace=home, name="another")
+        assert not await may(granted, CONTROLLER, "patch apiservices", group="apiregistration.k8s.io", name="v1.apps")
 
 
 async def test_the_webhook_writes_its_authority_and_registrations(granted: Client) -> None:
@@ -148,18 +163,16 @@ async def test_the_webhook_writes_its_authority_and_registrations(granted: Clien
     secret = partial(may, granted, WEBHOOK, namespace="penstock-system", name="penstock-webhook-ca")
     registration = partial(may, granted, WEBHOOK, group=group, name="penstock")
     assert not await secret("get secrets")
-    assert not await registration(f"get {kind}")
     rights = [one for one in load_documents(CONFIG / "server" / "certificate.yaml") if one["kind"] != "Secret"]
-    await apply(granted, rights)
-    for verb in ("get", "update"):
-        await eventually(partial(secret, f"{verb} secrets"))
-        await eventually(partial(registration, f"{verb} {kind}"))
-    for verb in ("create", "delete", "list", "patch"):
-        assert not await secret(f"{verb} secrets")
-        assert not await registration(f"{verb} {kind}")
-    assert not await may(granted, WEBHOOK, "get secrets", namespace="penstock-system", name="penstock-webhook-tls")
-    assert not await may(granted, WEBHOOK, f"update {kind}", group=group, name="another")
-    await delete(granted, rights)
+    async with given(granted, rights, partial(registration, f"get {kind}")):
+        for verb in ("get", "update"):
+            await eventually(partial(secret, f"{verb} secrets"))
+            await eventually(partial(registration, f"{verb} {kind}"))
+        for verb in ("create", "delete", "list", "patch"):
+            assert not await secret(f"{verb} secrets")
+            assert not await registration(f"{verb} {kind}")
+        assert not await may(granted, WEBHOOK, "get secrets", namespace="penstock-system", name="penstock-webhook-tls")
+        assert not await may(granted, WEBHOOK, f"update {kind}", group=group, name="another")
 
 
 async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:

@@ -90,9 +90,9 @@ async def test_a_component_that_dies_ends_the_sandbox_which_says_so(penstock: Co
 @pytest.mark.parametrize("moment", ["kube-apiserver", "kwok"])
 async def test_an_interrupted_start_leaves_nothing(penstock: CommandLine, moment: str) -> None:
     starting = penstock.start("sandbox", "up", "--nodes", "1")
-    await eventually(lambda: moment in penstock.processes(), message=f"{moment} does not start")
+    await eventually(lambda: moment in penstock.processes(), seconds=150, message=f"{moment} does not start")
     starting.send_signal(signal.SIGINT)
-    _, err = await asyncio.to_thread(starting.communicate, timeout=30)
+    _, err = await asyncio.to_thread(starting.communicate, timeout=90)
     assert starting.returncode == 130, err
     assert "Traceback" not in err
     await nothing_runs(penstock)
@@ -107,7 +107,7 @@ async def test_a_foreground_sandbox_ends_with_its_command(
     assert staying.stdout is not None
     assert "is up" in await asyncio.to_thread(staying.stdout.readline)
     staying.send_signal(number)
-    await asyncio.to_thread(staying.communicate, timeout=30)
+    await asyncio.to_thread(staying.communicate, timeout=90)
     assert staying.returncode == code
     await nothing_runs(penstock)
     await eventually(lambda: not penstock.folder("default").exists(), message="the folder stays")
@@ -171,7 +171,7 @@ async def comes_up(layout: Layout, program: str) -> None:
         return True
 
     with supervising(program.replace("FOLDER", repr(str(layout.folder)))):
-        await eventually(is_ready, seconds=60, message="no second try")
+        await eventually(is_ready, seconds=150, message="no second try")
 
 
 async def test_a_port_that_somebody_takes_before_us_means_another_try(

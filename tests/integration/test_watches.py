@@ -49,7 +49,7 @@ async def test_a_quiet_kind_is_no_trouble_and_misses_nothing(
             yield chunks
 
     monkeypatch.setattr(admin, "stream", counting)
-    monkeypatch.setattr(watch, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(watch, "SILENT_SECONDS", 1.5)
     sink, troubles, path = Names(), list[Trouble](), f"/api/v1/namespaces/{namespace}/resourcequotas"
     informer = Informer(admin, path, decode=decode_metadata, sink=sink, report=troubles.append)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-import orjson
 import pytest
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import installed
 from tests.support.accounts import AccountTeam
+from tests.support.audit import requests
 from tests.support.eventually import eventually
 from tests.support.kubernetes import VERSION
 from tests.support.team import TEAM_LABEL, Json
@@ -51,14 +51,14 @@ async def team() -> AsyncIterator[AccountTeam]:
 
 @pytest.mark.more
 async def test_reviews_cost_no_request_once_all_is_known(team: AccountTeam) -> None:
-    def requests() -> list[str]:
-        lines = team.sandbox.audit_log.read_bytes().splitlines()
-        entries = [orjson.loads(line) for line in lines if line.endswith(b"}")]
-        return [f"{one['verb']} {one['requestURI']}" for one in entries if one["user"]["username"] == WEBHOOK]
+    def asked() -> list[str]:
+        return [
+            f"{one['verb']} {one['requestURI']}" for one in requests(team.sandbox) if one["user"]["username"] == WEBHOOK
+        ]
 
     await eventually(lambda: _is_complete(team), message="not every policy has reached the webhook")
-    assert any(request.startswith("watch ") for request in requests())  # else the log tells us nothing
-    before = [request for request in requests() if not request.startswith("watch ")]
+    assert any(request.startswith("watch ") for request in asked())  # else the log tells us nothing
+    before = [request for request in asked() if not request.startswith("watch ")]
     job = {
         "parallelism": PODS,
         "completions": PODS,
@@ -73,7 +73,7 @@ async def test_reviews_cost_no_request_once_all_is_known(team: AccountTeam) -> N
 
     await eventually(all_there, message="the job has not made its pods")
     assert all(pod["spec"]["nodeSelector"] == GIVEN for pod in (await team.all()).values())
-    assert [request for request in requests() if not request.startswith("watch ")] == before
+    assert [request for request in asked() if not request.startswith("watch ")] == before
 
 
 async def _is_complete(team: AccountTeam) -> bool:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.support import browser
 
 AXE: Final = Path(__file__).resolve().parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS: Final = ("serious", "critical")
+# what a page shows comes from the controller by way of the apiserver, on a machine that does other things too
+expect.set_options(timeout=30_000)
 WIDE: Final = {"width": 1400, "height": 900}
 
 

@@ -233,7 +233,7 @@ class Team:
 
         return await eventually(reasoned, seconds=seconds, message=f"{name} does not wait for {reason}")
 
-    async def visited(self, name: str = "probe") -> None:
+    async def visited(self, name: str = "probe", seconds: float = 40) -> None:
         """Return when the controller has surely seen all that came before: a later pod of another queue went through.
 
         Its own queue, and a selector that no node meets, keep it from meeting the test's pods.
@@ -249,7 +249,7 @@ class Team:
         async def released() -> bool:
             return not is_gated(await self.get(name))
 
-        await eventually(released, message="the probe was not released: is the controller running?")
+        await eventually(released, seconds=seconds, message="the probe was not released: is the controller running?")
 
 
 def is_gated(pod: Json) -> bool:

@@ -16,6 +16,7 @@ from tests.support.apiserver_proxy import ApiserverProxy
 from tests.support.apiservers import Apiserver, another_apiserver, etcd_of
 from tests.support.clusters import Cluster, a_cluster_without_leader
 from tests.support.etcd_proxy import EtcdProxy
+from tests.support.eventually import eventually
 from tests.support.team import Team
 
 WAYS = [Gate.POLICIES, pytest.param(Gate.WEBHOOK, marks=pytest.mark.more)]
@@ -70,6 +71,9 @@ async def corner(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
     """A team with a namespace and nothing else."""
     team = Team(client, cluster.sandbox)
     await team.open()
+    # else it comes to the ConfigMaps at a time that no test expects
+    authority = f"/api/v1/namespaces/{team.namespace}/configmaps/kube-root-ca.crt"
+    await eventually(lambda: team.exists(authority), message="the namespace has no ConfigMap of the authority")
     yield team
     await team.close()
 

@@ -62,7 +62,7 @@ class Run:
             deeds = Deeds(self.team, controllers, history, self.clock, self.script.seed)
             await self._disturb(deeds)
             await requests.all_arrived()
-            await self.team.visited("calm")
+            await self.team.visited("calm", seconds=_DONE_SECONDS)
             calm = history.newest("pods")
             await self._work_in_calm()
             ledger = Ledger(history, self.team.namespace)

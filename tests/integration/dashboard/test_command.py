@@ -47,7 +47,7 @@ async def test_ctrl_c_ends_it_though_somebody_looks(cluster: Cluster, chromium: 
     ):
         await expect(somebody.page.get_by_role("heading", name="Overview")).to_be_visible()
         running.send_signal(number)
-        assert await asyncio.to_thread(running.wait, 15) == 0
+        assert await asyncio.to_thread(running.wait, 60) == 0
         await expect(somebody.page.get_by_text("not connected").first).to_be_visible()
         somebody.told.clear()  # its browser tells that nobody answers
 
@@ -58,7 +58,7 @@ async def test_another_start_asks_for_its_own_address(cluster: Cluster, chromium
         await expect(somebody.page.get_by_role("heading", name="Overview")).to_be_visible()
         port = address.split(":")[2].partition("/")[0]
         first.terminate()
-        await asyncio.to_thread(first.wait, 15)
+        await asyncio.to_thread(first.wait, 60)
         async with started("--port", port, *kubeconfig):
             await expect(somebody.page.get_by_text("Open the address that")).to_be_visible(timeout=30_000)
         somebody.told.clear()  # its browser tells that nobody answered

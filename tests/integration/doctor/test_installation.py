@@ -25,6 +25,7 @@ from tests.support.broken import besides, without
 from tests.support.clusters import Cluster
 from tests.support.command import penstock
 from tests.support.eventually import eventually
+from tests.support.gone import until_gone
 from tests.support.served_kinds import serve_our_kinds
 
 pytestmark = pytest.mark.integration
@@ -50,16 +51,17 @@ async def test_nothing_is_wrong_with_what_is_installed(cluster: Cluster) -> None
         assert (done.code, done.output) == (0, told), done.errors
         return True
 
-    await eventually(fine, message="something is wrong with what is installed")
+    await eventually(fine, seconds=120, message="something is wrong with what is installed")
 
 
 async def test_a_kind_that_is_not_served_is_found(doctor: Doctor, client: Client) -> None:
     name = "workloadpriorityclasses.penstock.dev"
     await client.delete(f"{DEFINITIONS}/{name}")
     try:
-        found = await eventually(lambda: doctor.finds(CRDS), message="the kind is still there")
-        assert found == {f"CustomResourceDefinition {name}": "does not exist"}
+        await until_gone(client, f"{DEFINITIONS}/{name}")
+        assert await doctor.finds(CRDS) == {f"CustomResourceDefinition {name}": "does not exist"}
     finally:
+        await until_gone(client, f"{DEFINITIONS}/{name}")
         await serve_our_kinds(client)
     assert await doctor.finds(CRDS) == {}
 

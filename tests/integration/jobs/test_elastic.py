@@ -48,7 +48,6 @@ async def until_whole(jobs: HeldJobs, name: str) -> None:
     await eventually(says, seconds=90, message=f"Job {name} waits for more")
 
 
-@pytest.mark.timeout(240)
 async def test_more_pods_of_a_job_wait_for_quota(team: Team, jobs: HeldJobs) -> None:
     await team.ready({"spot": {"cpu": 3}})
     await jobs.make("train", completions=50)
@@ -66,7 +65,6 @@ async def test_more_pods_of_a_job_wait_for_quota(team: Team, jobs: HeldJobs) -> 
     await until_whole(jobs, "train")
 
 
-@pytest.mark.timeout(240)
 async def test_a_wish_can_be_lowered_and_withdrawn(team: Team, jobs: HeldJobs, cluster: Cluster) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await jobs.make("train", completions=50)
@@ -86,7 +84,6 @@ async def test_a_wish_can_be_lowered_and_withdrawn(team: Team, jobs: HeldJobs, c
     await jobs.until_runs("other", 1)
 
 
-@pytest.mark.timeout(240)
 async def test_an_indexed_job_gets_more_indexes(team: Team, jobs: HeldJobs) -> None:
     await team.ready({"spot": {"cpu": 3}})
     await jobs.make("train", completionMode="Indexed")
@@ -103,7 +100,6 @@ async def test_an_indexed_job_gets_more_indexes(team: Team, jobs: HeldJobs) -> N
     await until_whole(jobs, "train")
 
 
-@pytest.mark.timeout(240)
 async def test_a_job_is_admitted_with_as_many_pods_as_fit(team: Team, jobs: HeldJobs) -> None:
     preemption = {"withinClusterQueue": "LowerPriority"}
     await team.ready({"spot": {"cpu": 4}}, preemption=preemption)

@@ -30,7 +30,7 @@ from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Reply, impersonation
 from tests.support.team import TEAM_LABEL, Json, Team, is_gated
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 BY_KUEUE = {KUEUE_QUEUE: "main"}
 KUEUE = Identity("system:serviceaccount:kueue-system:kueue-controller-manager", ("system:masters",))
 BREAKING_GLASS = Identity("jane", ("system:masters", "system:authenticated", BREAK_GLASS))

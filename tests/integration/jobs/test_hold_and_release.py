@@ -54,7 +54,7 @@ async def admitted(jobs: HeldJobs, name: str) -> dict[str, Any]:
 
 async def test_the_queue_is_charged_for_all_of_it_until_it_ends(team: Team, jobs: HeldJobs) -> None:
     await team.ready({"spot": {"cpu": 4}})
-    await jobs.make("first", "2", run_for="3s")
+    await jobs.make("first", "2", run_for="10s")
     await jobs.make("second", "1", parallelism=3, run_for="1h")
     await jobs.until_runs("first", 2)
     assert (await jobs.get("second"))["spec"]["suspend"]

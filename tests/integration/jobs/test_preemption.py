@@ -22,7 +22,6 @@ async def high(team: Team) -> dict[str, str]:
     return {QUEUE_NAME: "main", PRIORITY_CLASS: team.full("high")}
 
 
-@pytest.mark.timeout(240)
 async def test_a_job_is_preempted_and_admitted_again_elsewhere(team: Team, jobs: HeldJobs) -> None:
     quotas = {"spot": {"cpu": 4}, "on-demand": {"cpu": 0}}
     await team.ready(quotas, preemption={"withinClusterQueue": "LowerPriority"})
@@ -64,7 +63,6 @@ async def none_left(team: Team) -> bool:
     return True
 
 
-@pytest.mark.timeout(240)
 async def test_a_quota_that_shrinks_takes_a_job_back(team: Team, jobs: HeldJobs) -> None:
     await team.ready({"spot": {"cpu": 4}}, reclaimOverQuota=True)
     await asyncio.gather(jobs.make("one"), jobs.make("two"))
@@ -81,7 +79,6 @@ async def test_a_quota_that_shrinks_takes_a_job_back(team: Team, jobs: HeldJobs)
     await jobs.until_runs("two" if waits == "one" else "one", 2)
 
 
-@pytest.mark.timeout(240)
 async def test_a_controller_that_is_killed_loses_nothing(team: Team, jobs: HeldJobs, cluster: Cluster) -> None:
     await team.ready({"spot": {"cpu": 4}})
     controller = cluster.programs.controller

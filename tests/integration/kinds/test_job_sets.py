@@ -50,7 +50,6 @@ async def test_a_set_waits_with_suspended_jobs_and_no_pods(job_sets: JobSets) ->
     await job_sets.until_waiting("large", "NeverFits", jobs=3)
 
 
-@pytest.mark.timeout(240)
 async def test_its_jobs_get_pods_in_two_flavors(job_sets: JobSets) -> None:
     team = job_sets.team
     await team.ready({"cpu": {"cpu": 4}, "gpu": {"cpu": 6}})
@@ -72,7 +71,6 @@ async def test_its_jobs_get_pods_in_two_flavors(job_sets: JobSets) -> None:
     await eventually(is_charged, message="the queue is not charged for five pods")
 
 
-@pytest.mark.timeout(240)
 async def test_a_preempted_set_is_put_back_and_admitted_again(job_sets: JobSets) -> None:
     team = job_sets.team
     await team.ready({"cpu": {"cpu": 4}, "gpu": {"cpu": 6}}, preemption={"withinClusterQueue": "LowerPriority"})
@@ -97,7 +95,6 @@ async def test_a_preempted_set_is_put_back_and_admitted_again(job_sets: JobSets)
     assert (await job_sets.get("low"))["metadata"]["generation"] == 5
 
 
-@pytest.mark.timeout(240)
 async def test_a_required_rack_is_in_the_node_selectors(job_sets: JobSets) -> None:
     team = job_sets.team
     await team.nodes("cpu", 2, cpu="2", labels={"rack": "small"})

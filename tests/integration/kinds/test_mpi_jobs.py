@@ -26,7 +26,6 @@ async def mpi_jobs(team: Team, client: Client, apiserver: Impersonation) -> Asyn
         yield jobs
 
 
-@pytest.mark.timeout(240)
 async def test_launcher_and_workers_run_stop_and_run_again(mpi_jobs: MpiJobs) -> None:
     team = mpi_jobs.team
     await team.ready({"cpu": {"cpu": 4}, "gpu": {"cpu": 6}})

@@ -140,7 +140,6 @@ def groups(train: Json, **changes: Mapping[str, Any]) -> Json:
     return {"spec": {"groups": list({**there, **new}.values())}}
 
 
-@pytest.mark.timeout(240)
 async def test_what_was_admitted_stays_as_it_is(trains: Trains, apiserver: Impersonation) -> None:
     await trains.team.ready({"cpu": {"cpu": 8}})
     await trains.make("it", workers={"big": (2, a_template("1"))})

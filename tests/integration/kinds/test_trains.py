@@ -17,7 +17,6 @@ async def two_flavors(trains: Trains, **spec: object) -> None:
     await trains.team.ready({"cpu": {"cpu": 4}, "gpu": {"cpu": 6}}, **spec)
 
 
-@pytest.mark.timeout(240)
 async def test_pod_sets_go_to_their_flavors_by_one_patch(trains: Trains) -> None:
     await two_flavors(trains)
     made = await trains.make("express", workers={"big": (3, a_template("2", **_GPU_ONLY))})
@@ -35,7 +34,6 @@ async def test_pod_sets_go_to_their_flavors_by_one_patch(trains: Trains) -> None
     assert train["spec"]["head"]["template"]["metadata"]["annotations"][ADMITTED_JOB] == f"{uid}/head"
 
 
-@pytest.mark.timeout(240)
 async def test_all_pod_sets_wait_for_one(trains: Trains) -> None:
     await two_flavors(trains)
     await trains.make("slow", workers={"big": (4, a_template("2", **_GPU_ONLY))})
@@ -43,7 +41,6 @@ async def test_all_pod_sets_wait_for_one(trains: Trains) -> None:
     assert await trains.pods_of("slow") == []
 
 
-@pytest.mark.timeout(240)
 async def test_what_is_preempted_is_put_back_and_admitted_again(trains: Trains) -> None:
     await two_flavors(trains, preemption={"withinClusterQueue": "LowerPriority"})
     team = trains.team

@@ -32,7 +32,7 @@ from tests.support.secured import Wire, head, review
 from tests.support.team import OURS, Team
 from webhook.reviews.bodies import LIMIT
 
-pytestmark = [pytest.mark.integration, pytest.mark.more, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.more]
 
 _STALE_SECONDS = 61.0
 

@@ -53,7 +53,6 @@ async def test_a_budget_that_is_used_arrives(team: Team, told: Told) -> None:
 
 
 @pytest.mark.more
-@pytest.mark.timeout(300)
 async def test_who_waits_longer_than_the_forecast_said_is_late(team: Team, told: Told) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pod("runs", annotations={EXPECTED_RUNTIME: "40s"})
@@ -66,7 +65,6 @@ async def test_who_waits_longer_than_the_forecast_said_is_late(team: Team, told:
     await told.line(f"Late: pod/waits in namespace {team.namespace}, it was expected to start by ")
 
 
-@pytest.mark.timeout(240)
 async def test_a_controller_that_was_killed_repeats_with_the_same_id(
     notified: Notified, team: Team, told: Told
 ) -> None:

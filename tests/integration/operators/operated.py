@@ -9,6 +9,7 @@ import orjson
 
 from controller.kube.client import MERGE_PATCH, Client
 from controller.sandbox import Sandbox
+from tests.support.audit import requests
 from tests.support.eventually import eventually
 
 Json = dict[str, Any]
@@ -129,11 +130,8 @@ class Operated:
 
     def creators(self) -> set[str]:
         """Users who created pods of the namespace, as the audit log has them."""
-        lines = [orjson.loads(line) for line in self._sandbox.audit_log.read_bytes().splitlines()]
         return {
-            line["user"]["username"]
-            for line in lines
-            if line["verb"] == "create"
-            and line["objectRef"].get("namespace") == self._namespace
-            and (line["objectRef"]["resource"], line["objectRef"].get("subresource")) == ("pods", None)
+            entry["user"]["username"]
+            for entry in requests(self._sandbox, namespace=self._namespace, resource="pods")
+            if entry["verb"] == "create" and "subresource" not in entry["objectRef"]
         }

@@ -82,6 +82,6 @@ async def test_pods_of_each_workload_get_all_that_is_due_to_them(team: PolicyTea
         return {kind for kind in kinds for pod in pods if pod["metadata"]["name"].startswith(kind)} == kinds
 
     # the CronJob's first pod comes with the next full minute
-    await eventually(bound, seconds=75, message="not every workload has a pod on a node")
+    await eventually(bound, seconds=150, message="not every workload has a pod on a node")
     sets = orjson.loads(await team.client.get(f"/apis/apps/v1/namespaces/{team.namespace}/replicasets"))["items"]
     assert len(sets) == 1, "a Deployment takes its ReplicaSet for its own"

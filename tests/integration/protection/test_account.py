@@ -50,8 +50,10 @@ async def leader(protected: Protected, client: Client) -> AsyncIterator[str]:
     subject = {"kind": "ServiceAccount", "name": "penstock-controller", "namespace": "penstock-system"}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     await client.post(path, {"metadata": {"name": "too-much"}, "roleRef": role, "subjects": [subject]})
-    yield await until_leads(client, "sandbox")
-    await client.delete(f"{path}/too-much")
+    try:
+        yield await until_leads(client, "sandbox")
+    finally:
+        await client.delete(f"{path}/too-much")
 
 
 async def sent(apiserver: Impersonation, method: str, path: str, body: Json) -> Reply:
@@ -207,9 +209,13 @@ async def test_the_account_evicts_no_pods_of_the_system(
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "one", "namespace": where}}
         return refusal(await sent(apiserver, "POST", path, body))
 
-    assert await evicted(namespace) == ""
-    assert (await evicted("kube-system")).startswith("queues-only: metadata.namespace: is 'kube-system', whose pods")
-    await client.delete("/api/v1/namespaces/kube-system/pods/one", {"gracePeriodSeconds": 0})
+    try:
+        assert await evicted(namespace) == ""
+        assert (await evicted("kube-system")).startswith(
+            "queues-only: metadata.namespace: is 'kube-system', whose pods"
+        )
+    finally:
+        await client.delete("/api/v1/namespaces/kube-system/pods/one", {"gracePeriodSeconds": 0})
 
 
 async def test_nobody_else_is_held_to_that(field: Field, leader: str) -> None:

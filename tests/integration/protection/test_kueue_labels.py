@@ -139,7 +139,6 @@ async def test_a_deployment_and_a_cron_job_queue_their_pods(moving: Team, apiser
     assert stored["metadata"]["labels"] == BY_KUEUE
 
 
-@pytest.mark.timeout(240)  # several commands, each a process of its own
 async def test_running_pods_of_kueue_are_adopted_and_charged(protected: Protected, team: Team, client: Client) -> None:
     await team.ready({"spot": {"cpu": 4}})
     chosen = {"nodeSelector": {TEAM_LABEL: team.id, "shape": "spot"}}

@@ -11,6 +11,7 @@ from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound, TooManyRequests
 from tests.support.eventually import eventually
+from tests.support.gone import until_gone
 from tests.support.impersonation import Identity, Impersonation
 from tests.support.team import Json
 
@@ -40,7 +41,9 @@ async def job_sets(client: Client, namespace: str) -> AsyncIterator[str]:
 
     await eventually(is_served, message="JobSets are not served")
     yield path
+    # the next test defines them again
     await client.delete(f"{CRDS}/jobsets.jobset.x-k8s.io")
+    await until_gone(client, f"{CRDS}/jobsets.jobset.x-k8s.io")
 
 
 def a_job_set(label: str = "", **metadata: object) -> Json:

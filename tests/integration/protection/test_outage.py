@@ -16,7 +16,6 @@ import pytest
 from controller.core.gate.protection import Rule
 from controller.core.keys import QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
-from controller.kube.errors import NotFound
 from tests.integration.protection.conftest import Protected
 from tests.integration.protection.outage import Outage, creating_a_queued_pod
 from tests.integration.protection.people import ALL_OF, AS_BREAK_GLASS, Field
@@ -41,6 +40,7 @@ from tests.integration.protection.table import (
 )
 from tests.support.command import penstock
 from tests.support.eventually import eventually
+from tests.support.gone import is_gone
 from tests.support.impersonation import Impersonation
 from tests.support.team import TEAM_LABEL, Team
 
@@ -152,14 +152,6 @@ async def in_effect(protected: Protected, policy: str) -> None:
     await eventually(heeded, seconds=60, message=f"failurePolicy {policy} is not in effect")
 
 
-async def gone(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFound:
-        return True
-    return False
-
-
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in UNHINDERED])
 async def test_without_the_webhook(row: Row, hanging: Outage, field: Field) -> None:
     async with hanging.over():
@@ -192,7 +184,7 @@ async def test_a_namespace_can_be_deleted_without_the_webhook(
     path = f"/api/v1/namespaces/{namespace}"
     await client.delete(path)
     await client.patch(f"{path}/pods/{kept}", UNFINALIZED, content_type=MERGE_PATCH)
-    await eventually(partial(gone, client, path), seconds=60, message="the namespace is still there")
+    await eventually(partial(is_gone, client, path), seconds=60, message="the namespace is still there")
 
 
 async def test_an_unqueued_pod_needs_no_webhook(hanging: Outage, team: Team) -> None:
@@ -201,7 +193,7 @@ async def test_an_unqueued_pod_needs_no_webhook(hanging: Outage, team: Team) -> 
     await team.client.patch(f"{team.pods_path}/foreign", EDIT, content_type=MERGE_PATCH)
     await team.until_bound("foreign")
     await team.client.delete(f"{team.pods_path}/foreign")
-    await eventually(partial(gone, team.client, f"{team.pods_path}/foreign"), message="the pod is still there")
+    await eventually(partial(is_gone, team.client, f"{team.pods_path}/foreign"), message="the pod is still there")
 
 
 async def test_the_controller_goes_on_releasing_without_the_webhook(hanging: Outage, team: Team) -> None:

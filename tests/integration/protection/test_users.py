@@ -174,7 +174,6 @@ async def test_each_user_has_a_share_of_the_queue(team: Team, apiserver: Imperso
 
 
 @pytest.mark.more
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("protected", ["webhook"], indirect=True)
 async def test_the_user_goes_first_who_has_used_less_of_late(
     protected: Protected, team: Team, apiserver: Impersonation

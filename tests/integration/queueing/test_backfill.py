@@ -32,7 +32,6 @@ async def kept_from(team: Team, name: str, folder: Path) -> float:
     return epoch(found[1])
 
 
-@pytest.mark.timeout(120)
 async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team, tmp_path: Path) -> None:
     await team.ready({"spot": {"cpu": 8}}, queueingStrategy="Backfill")
     await runs_for(team, "running", "5", "1h")
@@ -57,7 +56,6 @@ async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team, tmp_
     assert is_gated(await team.get("long"))
 
 
-@pytest.mark.timeout(120)
 async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team, tmp_path: Path) -> None:
     await team.ready({"spot": {"cpu": 4}}, queueingStrategy="Backfill")
     await team.job("first", "3", activeDeadlineSeconds=1800)

@@ -43,7 +43,6 @@ async def restarted(cluster: Cluster, client: Client) -> AsyncIterator[Any]:
         await cluster.programs.controller.wait_ready()
 
 
-@pytest.mark.timeout(240)
 async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, restarted: Any) -> None:
     # 10.8 seconds of a core in any 80; a restart takes half of that on a busy machine
     budget = {"name": "burst", "resource": "cpu", "hours": "3m", "period": "Sliding", "window": "80s"}

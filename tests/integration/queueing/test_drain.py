@@ -28,7 +28,12 @@ async def uids(team: Team, app: str) -> set[str]:
     return {pod["metadata"]["uid"] for pod in await pods_of(team, app)}
 
 
-@pytest.mark.timeout(240)
+async def evictions_told(team: Team) -> set[str]:
+    events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
+    ours = [one for one in events if one["reportingComponent"].startswith("penstock")]
+    return {one["message"] for one in ours if one["reason"] == "Evicted"}
+
+
 async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> None:
     await team.ready()
     await a_replica_set(team, "web", 2)
@@ -49,13 +54,17 @@ async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> N
     job = orjson.loads(await team.client.get(ignoring))
     assert not job["status"].get("failed"), job["status"]
     assert not [c for c in job["status"].get("conditions", ()) if c["type"] in ("Failed", "FailureTarget")]
-    events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
-    told = {e["message"] for e in events if e["reason"] == "Evicted" and e["reportingComponent"].startswith("penstock")}
     by = f"Drained: ClusterQueue {team.full('cq')} has stopPolicy HoldAndDrain"
-    assert told == {
+    expected = {
         f"{by}; its ReplicaSet makes another",
         f"{by}; its Job makes another and does not count it as failed",
     }
+
+    async def told() -> bool:
+        assert await evictions_told(team) == expected
+        return True
+
+    await eventually(told, message="not every eviction has its Event")
 
     await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
     for app, count in (("web", 2), ("ignoring", 1), ("counting", 1)):
@@ -63,7 +72,6 @@ async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> N
     assert not orjson.loads(await team.client.get(counting))["status"].get("failed")
 
 
-@pytest.mark.timeout(240)
 async def test_a_pod_disruption_budget_holds_and_the_pod_says_so(team: Team) -> None:
     await team.ready()
     budgets = f"/apis/policy/v1/namespaces/{team.namespace}/poddisruptionbudgets"

@@ -11,7 +11,6 @@ from tests.support.team_owners import a_replica_set, pods_of, until_running
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.timeout(240)
 async def test_two_queues_that_borrow_come_to_the_same_share(team: Team) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi")
     await team.flavor("spot")

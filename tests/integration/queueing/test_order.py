@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-import orjson
 import pytest
 
 from controller.core.keys import PRIORITY_CLASS
@@ -13,6 +12,7 @@ from controller.core.kubernetes.pointers import escape
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH
 from controller.kube.clock import epoch
+from tests.support.audit import requests
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.leaders import crash
@@ -186,6 +186,15 @@ async def test_each_released_pod_costs_exactly_one_patch_of_ours(team: Team, clu
     assert patches() == Counter(names)
 
 
+async def test_the_audit_log_tells_what_penstock_reads(cluster: Cluster) -> None:
+    watched = {
+        entry["objectRef"]["resource"]
+        for entry in requests(cluster.sandbox)
+        if entry["user"]["username"] == CONTROLLER and entry["verb"] == "watch"
+    }
+    assert {"pods", "nodes", "clusterqueues"} <= watched
+
+
 @pytest.mark.more
 async def test_a_killed_controller_loses_and_repeats_nothing(team: Team, cluster: Cluster) -> None:
     await team.nodes("spot", 4, cpu="8", memory="32Gi")
@@ -231,10 +240,11 @@ async def test_a_killed_controller_loses_and_repeats_nothing(team: Team, cluster
 
 def audit(cluster: Cluster) -> list[Json]:
     """The finished requests about pods in the audit log, but for dry runs: by these a new leader tries the fence."""
-    lines = cluster.sandbox.audit_log.read_bytes().splitlines()
-    entries = [orjson.loads(line) for line in lines if line.endswith(b"}")]
-    of_pods = [one for one in entries if one.get("objectRef", {}).get("resource") == "pods"]
-    return [one for one in of_pods if one["stage"] == "ResponseComplete" and "dryRun=All" not in one["requestURI"]]
+    return [
+        entry
+        for entry in requests(cluster.sandbox, resource="pods")
+        if entry["stage"] == "ResponseComplete" and "dryRun=All" not in entry["requestURI"]
+    ]
 
 
 async def _count_released(team: Team) -> int:

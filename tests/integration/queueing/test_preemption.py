@@ -35,7 +35,6 @@ async def running_and_waiting(team: Team, app: str) -> tuple[int, int]:
     return sum(pod["status"]["phase"] == "Running" for pod in pods), sum(map(is_gated, pods))
 
 
-@pytest.mark.timeout(240)
 async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team) -> None:
     await team.ready({"spot": {"cpu": 2}}, preemption={"withinClusterQueue": "LowerPriority"})
     await a_job(team, "train", podFailurePolicy=IGNORES, parallelism=2, completions=2)
@@ -84,7 +83,6 @@ async def test_a_queue_preempts_in_its_first_flavor(team: Team) -> None:
     await eventually(came_again, seconds=40)
 
 
-@pytest.mark.timeout(240)
 async def test_a_queue_reclaims_and_a_disruption_budget_holds(team: Team) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi")
     await team.flavor("spot")
@@ -157,7 +155,6 @@ async def until_all_are_gone(team: Team, before: set[str]) -> None:
     await eventually(all_gone, message="the gang was not evicted as a whole")
 
 
-@pytest.mark.timeout(240)
 async def test_a_gang_stays_whole_under_a_tight_disruption_budget(team: Team) -> None:
     await team.ready({"spot": {"cpu": 3}}, preemption={"withinClusterQueue": "LowerPriority"})
     member = template("train", "Never")

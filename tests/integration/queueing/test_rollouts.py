@@ -10,7 +10,7 @@ from tests.integration.queueing.rollouts import MAIN, Owner
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.integration
 
 
 def rolling(surge: int | str, unavailable: int | str) -> Json:

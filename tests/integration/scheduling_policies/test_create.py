@@ -234,9 +234,13 @@ async def test_pods_of_workloads_are_judged_by_their_account(team: AccountTeam) 
         return prefixes == {"jobs", "deployments", "cronjobs"}
 
     # the CronJob's first pod comes with the next full minute
-    await eventually(created, seconds=90, message="not every workload has a pod")
-    events = (await team.client.get(f"/api/v1/namespaces/{team.namespace}/events")).decode()
-    assert "ServiceAccount 'other' of namespace" in events
+    await eventually(created, seconds=150, message="not every workload has a pod")
+
+    async def told() -> bool:
+        events = await team.client.get(f"/api/v1/namespaces/{team.namespace}/events")
+        return b"ServiceAccount 'other' of namespace" in events
+
+    await eventually(told, message="no Event tells of the account that has no rights")
 
 
 async def test_additions_to_daemon_pods_need_no_permission(team: AccountTeam) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tests.support.viewers import Viewers, viewers
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 COMPONENT = load_documents(CONFIG / "components" / "visibility")
 AGGREGATED = [one for one in COMPONENT if is_aggregated(one)]
-RIGHTS = [*load_documents(CONFIG / "rbac"), *(one for one in COMPONENT if not is_aggregated(one))]
+RIGHTS = [one for one in COMPONENT if not is_aggregated(one)]
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,20 @@ class Served:
 
 
 @pytest.fixture(scope="package")
-def kubeconfig(sandbox: Sandbox) -> Path:
-    """Of the controller's ServiceAccount, with the rights of the component."""
+def kubeconfig(sandbox: Sandbox) -> Iterator[Path]:
+    """Of the controller's ServiceAccount, with the rights of the component, which other tests do not expect."""
 
     async def grant() -> Path:
         async with sandbox.client() as client:
-            await apply(client, RIGHTS)
+            await apply(client, [*load_documents(CONFIG / "rbac"), *RIGHTS])
         return await sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
 
-    return asyncio.run(grant())
+    async def take_back() -> None:
+        async with sandbox.client() as client:
+            await delete(client, RIGHTS)
+
+    yield asyncio.run(grant())
+    asyncio.run(take_back())
 
 
 @pytest.fixture

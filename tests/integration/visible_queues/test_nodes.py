@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.extension_api.paths import ROOT
@@ -62,10 +64,15 @@ async def test_flavors_and_nodes_are_as_they_were_made(cluster: Cluster, team: T
 async def test_kubectl_shows_them_as_a_table(team: Team, people: Viewers) -> None:
     await team.ready()
     for plural in ("flavorcapacities", "flavornodes", "cachesources"):
-        table = (await people.get(f"{ROOT}/{plural}", accept=TABLE)).body
+
+        async def shown(plural: str = plural) -> dict[str, Any]:
+            table: dict[str, Any] = (await people.get(f"{ROOT}/{plural}", accept=TABLE)).body
+            assert table["rows"], plural
+            return table
+
+        table = await eventually(shown, message="the table has no rows")
         assert table["kind"] == "Table"
         assert all(len(row["cells"]) == len(table["columnDefinitions"]) for row in table["rows"])
-        assert table["rows"], plural
 
 
 async def test_a_right_in_one_namespace_shows_no_nodes(team: Team, people: Viewers) -> None:

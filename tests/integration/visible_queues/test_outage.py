@@ -11,10 +11,10 @@ from controller.extension_api.paths import ROOT
 from controller.extension_api.registration import API_SERVICE
 from controller.extension_api.resources import GROUP
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
 from tests.support.clusters import Cluster, serve_again
 from tests.support.documented import commands
 from tests.support.eventually import eventually
+from tests.support.gone import until_gone
 from tests.support.viewers import AGGREGATED_DISCOVERY, Viewers
 
 pytestmark = pytest.mark.integration
@@ -24,14 +24,6 @@ async def a_namespace(client: Client) -> str:
     name = f"test-{secrets.token_hex(4)}"
     await client.post("/api/v1/namespaces", {"metadata": {"name": name}})
     return name
-
-
-async def is_gone(client: Client, namespace: str) -> bool:
-    try:
-        await client.get(f"/api/v1/namespaces/{namespace}")
-    except NotFound:
-        return True
-    return False
 
 
 async def keeps_it(client: Client, namespace: str) -> str:
@@ -53,7 +45,7 @@ async def test_removing_the_api_service_frees_namespaces(cluster: Cluster, clien
     assert orjson.loads(await client.get(ROOT))["kind"] == "APIResourceList"
     before = await a_namespace(client)
     await client.delete(f"/api/v1/namespaces/{before}")
-    await eventually(lambda: is_gone(client, before), message="a namespace stays while the API answers")
+    await until_gone(client, f"/api/v1/namespaces/{before}")
 
     cluster.programs.controller.kill()
     await eventually(lambda: is_missed(people), seconds=120, message="the apiserver does not miss the API")
@@ -62,7 +54,7 @@ async def test_removing_the_api_service_frees_namespaces(cluster: Cluster, clien
     assert "visibility.penstock.dev/v1alpha1" in await eventually(lambda: keeps_it(client, stuck), seconds=90)
 
     await client.delete(API_SERVICE)
-    await eventually(lambda: is_gone(client, stuck), seconds=90, message="the namespace stays")
+    await until_gone(client, f"/api/v1/namespaces/{stuck}")
 
     await serve_again(cluster)
     assert orjson.loads(await client.get(ROOT))["kind"] == "APIResourceList"

@@ -14,7 +14,7 @@ from tests.integration.operators.queued.objects import QUEUED, a_cluster, a_ray_
 from tests.support.eventually import eventually
 from tests.support.team import Team
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.integration
 
 
 EACH = pytest.mark.parametrize(
