@@ -43,14 +43,14 @@ async def run(settings: Settings) -> None:
     """
     load = partial(config.load, settings.kubeconfig, settings.context)
     async with Client(await load(), user_agent="penstock-controller", reload=load) as client:
-        await _App(client, settings).run()
+        await App(client, settings).run()
 
 
 def _not_leading(why: str) -> None:
     _log.warning("not_leading", why=why)
 
 
-class _App:
+class App:
     """One process: stands by, leads, and ends."""
 
     def __init__(self, client: Client, settings: Settings) -> None:
@@ -61,7 +61,7 @@ class _App:
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._forecasts = StartForecasts()
         decode = PodDecoder(() if settings.history is None else settings.history.labels, settings.resources)
-        self._controller = Controller(
+        self.controller = Controller(
             client,
             self._metrics,
             workers=settings.workers,
@@ -76,8 +76,8 @@ class _App:
             notifications=settings.notifications,
             are_visible=settings.visibility is not None,
         )
-        self._controller.keep_gang_places(settings.keeps_places)
-        self._controller.cache.resources.rules = settings.resources
+        self.controller.keep_gang_places(settings.keeps_places)
+        self.controller.cache.resources.rules = settings.resources
         self._turns, self._forks = Turns(), Forks(AT_ONCE)
         self._reads = None if settings.history is None else HistoryReads(settings.history.reader)
         self._shadow: Shadow | None = None
@@ -94,6 +94,7 @@ class _App:
         self._lost: LeadershipLost | None = None
 
     async def run(self) -> None:
+        """Stand by and lead until told to stop. Raises LeadershipLost when it must not go on."""
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._told_to_stop)
         app = http.endpoints(
@@ -145,9 +146,9 @@ class _App:
         await shadow.watches.caught_up()
         for task in self._deciding:
             task.cancel()
-        await self._controller.take_over(shadow.watches)
+        await self.controller.take_over(shadow.watches)
         self._shadow = None
-        self._resources = self._resources_of(self._controller.cache)
+        self._resources = self._resources_of(self.controller.cache)
 
     def _resources_of(self, cache: ClusterCache) -> Registry:
         return resources(cache, self._forecasts, self._turns, self._forks, lambda: self._watches.watching, self._reads)
@@ -176,7 +177,7 @@ class _App:
                 await self._unless_stopped(self._see_former_writes_end())
             if self._shadow is not None:
                 await self._unless_stopped(self._take_over(self._shadow))
-            is_clean = await self._controller.run(self._stop, abandon=self._abandon)
+            is_clean = await self.controller.run(self._stop, abandon=self._abandon)
             keeping.cancel()
         self._metrics.leading.set(0)
         if self._lost is None and is_clean:
@@ -204,20 +205,20 @@ class _App:
 
     def _annotations(self) -> dict[str, str]:
         """Return what this replica says of itself on the Lease that it holds."""
-        return self._controller.annotations()
+        return self.controller.annotations()
 
     def _unsynced(self) -> str | None:
         """Say what is not known yet."""
-        return self._controller.unsynced() if self._shadow is None else self._shadow.unsynced()
+        return self.controller.unsynced() if self._shadow is None else self._shadow.unsynced()
 
     def _stalled(self) -> str | None:
-        return self._controller.stalled() if self._shadow is None else self._shadow.stalled()
+        return self.controller.stalled() if self._shadow is None else self._shadow.stalled()
 
     def _refresh_gauges(self) -> Iterator[None]:
         """Those of queues only once it leads: a sum over all replicas has each queue once."""
         self._metrics.lease_age.set(self._elector.age_seconds if self._is_leading else 0.0)
-        return self._controller.refresh_gauges() if self._shadow is None else self._shadow.refresh_sources()
+        return self.controller.refresh_gauges() if self._shadow is None else self._shadow.refresh_sources()
 
     def _not_ready(self) -> str | None:
         """A standby that can see the Lease is ready: it does all that it is there for."""
-        return self._controller.unsynced() if self._is_leading else self._elector.trouble
+        return self.controller.unsynced() if self._is_leading else self._elector.trouble

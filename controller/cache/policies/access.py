@@ -8,12 +8,10 @@ written later. Nothing is asked of the apiserver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from controller.core.scheduling_policies.rbac import NOTHING, Binding, Key, Role, Usable, principals, union
 from controller.kube.wire import Owned
-
-_REMEMBERED: Final = 10_000
 
 _T = TypeVar("_T", Role, Binding)
 
@@ -21,7 +19,9 @@ _T = TypeVar("_T", Role, Binding)
 class Access:
     """Roles and bindings, and the answers that follow from them until one changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_kept: int = 10_000) -> None:
+        """`most_kept`: for so many accounts the answers are kept."""
+        self._most_kept = most_kept
         self.roles: dict[Key, Usable] = {}
         self.bindings: dict[Key, Binding] = {}
         self._by_principal: dict[tuple[str, str], dict[Key, Key]] = {}
@@ -32,7 +32,7 @@ class Access:
         """Return the policies that pods of this service account may use: names that need not exist, or ALL."""
         known = self._answers.get((namespace, account))
         if known is None:
-            if len(self._answers) >= _REMEMBERED:
+            if len(self._answers) >= self._most_kept:
                 self._answers.clear()
             known = self._answers[namespace, account] = self._look_up(namespace, account)
         return known

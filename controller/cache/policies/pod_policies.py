@@ -8,15 +8,16 @@ from controller.core.pod_policies.policies import Policy, Target, order_key
 from controller.kube.wire import Owned
 from controller.objects.pod_policies import Key, ReadPolicy
 
-_NAMESPACES_MOST = 20_000
-"""Whose policies are kept; at 8 bytes a policy and namespace the most are cheap, and deleted namespaces must go."""
-
 
 class Policies:
     """The policies of both kinds, kept by two informers. A faulty one is in effect for nobody, and reported."""
 
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
+    def __init__(self, report: Callable[[str], None], *, most_kept: int = 20_000) -> None:
+        """`most_kept`: of so many namespaces the answers are kept.
+
+        At 8 bytes a policy and namespace they are cheap, and those of deleted namespaces must go.
+        """
+        self._report, self._most_kept = report, most_kept
         self.faults: dict[Key, str] = {}
         """Those that are in effect for nobody, and why."""
         self._known: dict[Key, Policy] = {}
@@ -31,7 +32,7 @@ class Policies:
         known = self._reaching.get((target, namespace))
         if known is not None and known[0] == labels:
             return known[1]
-        if len(self._reaching) >= _NAMESPACES_MOST:
+        if len(self._reaching) >= self._most_kept:
             self._reaching.clear()
         reaching = tuple(one for one in self._in_order if one.target is target and one.reaches(namespace, labels))
         self._reaching[target, namespace] = (labels, reaching)

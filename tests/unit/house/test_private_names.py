@@ -11,14 +11,6 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PRODUCT = ("controller", "webhook", "deploy")
 OF_NAMED_TUPLES = frozenset({"_asdict", "_fields", "_make", "_replace"})
-NOT_YET = frozenset(
-    {
-        "tests/unit/cache/policies/test_access.py",
-        "tests/unit/cache/policies/test_pod_policies.py",
-        "tests/unit/runtime/test_controller.py",
-    }
-)
-"""These are older than the rule: mend one, take it off."""
 
 
 def is_private(name: str) -> bool:
@@ -69,11 +61,7 @@ def found() -> dict[str, list[str]]:
 
 
 def test_tests_use_no_private_name_of_the_product() -> None:
-    assert not {file: names for file, names in found().items() if file not in NOT_YET}
-
-
-def test_what_was_mended_is_off_the_list() -> None:
-    assert not NOT_YET - found().keys()
+    assert not found()
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from controller import __main__ as program
+from controller.cache.kinds import OURS, PODS
 from controller.core.queueing.queues import QueueingStrategy
 from controller.kube.errors import Unreachable
 from controller.runtime import garbage
-from controller.runtime.app import _App
+from controller.runtime.app import App
 from controller.runtime.controller import Controller
 from controller.runtime.settings import Settings
 from controller.runtime.status_lane import StatusLane
@@ -21,47 +22,101 @@ from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cluster_queue
 from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
+from tests.support.fake_kinds import FakeKinds
+from tests.support.fake_time import turns
 from tests.support.releasing import leading
 
-
-def a_controller() -> Controller:
-    return Controller(
-        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
-    )
+NODES = "/api/v1/nodes"
+POLICIES = f"{OURS}/podschedulingpolicies"
 
 
-async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = asyncio.Event()
+@pytest.fixture(autouse=True)
+def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader sets how seldom this process looks for garbage."""
+    monkeypatch.setattr(garbage, "look_through_all_seldom", lambda: None)
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set once statuses are counted; none are written."""
+    begun = asyncio.Event()
 
     async def run(_: StatusLane) -> None:
-        counting.set()
+        begun.set()
 
     monkeypatch.setattr(StatusLane, "run", run)
-    controller = Controller(
-        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
-    )
-    first, last = controller._watches.informers, controller._watches.pods
-    async with asyncio.TaskGroup() as group:
-        group.create_task(controller._report_statuses(), name="statuses")
-        for informer in first:
-            informer.synced.set()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert (counting.is_set(), controller.unsynced()) == (False, f"not listed yet: {last.resource}")
-        last.synced.set()
-        async with asyncio.timeout(5):
-            await counting.wait()
-    assert controller.unsynced() is None
-    assert not any(informer.synced.is_set() for informer in controller._watches.side_informers)
+    return begun
 
 
-def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When the sums of usage were left to the next leader; epoch seconds."""
+    found: list[float] = []
+
+    async def settle(_: StatusLane, now: float) -> None:
+        found.append(now)
+
+    monkeypatch.setattr(StatusLane, "settle", settle)
+    return found
+
+
+def a_controller(client: FakeClient, metrics: ControllerMetrics | None = None) -> Controller:
+    metrics = metrics or ControllerMetrics()
+    return Controller(client.as_client, metrics, workers=1, backfill_depth=1, identity="me", held=leading)
+
+
+def held_back(*paths: str) -> FakeKinds:
+    """Lists nothing; not even that at these paths, until their events are set."""
+    client = FakeKinds()
+    client.held = {path: asyncio.Event() for path in paths}
+    return client
+
+
+@asynccontextmanager
+async def running(controller: Controller) -> AsyncIterator[None]:
+    """Ends it in order."""
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group, asyncio.timeout(20):
+        group.create_task(controller.run(stop, abandon=asyncio.Event()), name="controller")
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+def app_of(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> App:
     asked = list[Settings]()
     monkeypatch.setattr(program, "run", asked.append)
     monkeypatch.setattr(program, "run_program", lambda *_, **__: None)
-    program.main(["--backfill-depth", "7"], standalone_mode=False)
-    cache = _App(FakeClient().as_client, asked[0])._controller._cache
+    program.main(list(arguments), standalone_mode=False)
+    return App(FakeClient().as_client, asked[0])
 
+
+async def test_statuses_wait_for_the_first_lists_of_all_but_policies(
+    counting: asyncio.Event, settled: list[float]
+) -> None:
+    client = held_back(PODS, POLICIES)
+    controller = a_controller(client)
+    async with running(controller):
+        await eventually(lambda: PODS in client.asked)
+        await turns(10)
+        assert (counting.is_set(), controller.unsynced()) == (False, "not listed yet: pods")
+        client.held[PODS].set()
+        await counting.wait()
+        assert controller.unsynced() is None
+        assert POLICIES in client.asked
+    assert len(settled) == 1
+
+
+async def test_used_sums_are_left_only_if_all_was_listed(counting: asyncio.Event, settled: list[float]) -> None:
+    client = held_back(PODS)
+    async with running(a_controller(client)):
+        await eventually(lambda: PODS in client.asked)
+    assert (settled, counting.is_set()) == ([], False)
+
+
+def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = app_of(monkeypatch, "--backfill-depth", "7").controller.cache
     for queue in (a_cluster_queue(strategy=QueueingStrategy.BACKFILL), None) * 2:
         cache.set_cluster_queue("team-a", queue)
         forecast = cache.snapshot().running.forecast
@@ -69,36 +124,19 @@ def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.Monke
 
 
 def test_gangs_keep_places_as_long_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[Settings]()
-    monkeypatch.setattr(program, "run", asked.append)
-    monkeypatch.setattr(program, "run_program", lambda *_, **__: None)
-    program.main(["--keep-gang-places", "7"], standalone_mode=False)
-    assert _App(FakeClient().as_client, asked[0])._controller._cache.gangs.lost.seconds == 7
+    assert app_of(monkeypatch, "--keep-gang-places", "7").controller.cache.gangs.lost.seconds == 7
 
 
-async def test_pods_are_listed_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    watching = asyncio.Event()
-    controller = Controller(
-        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
-    )
-
-    async def run() -> None:
-        watching.set()
-
-    monkeypatch.setattr(controller._watches.pods, "run", run)
-    *first, last = controller._watches.informers
-    async with asyncio.TaskGroup() as group:
-        group.create_task(controller._watches.watch_pods(), name="pods")
-        for informer in first:
-            informer.synced.set()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert not watching.is_set()
-        last.synced.set()
-        async with asyncio.timeout(5):
-            await watching.wait()
+async def test_pods_are_listed_last(counting: asyncio.Event, settled: list[float]) -> None:
+    client = held_back(NODES)
+    async with running(a_controller(client)):
+        await eventually(lambda: NODES in client.asked)
+        await turns(10)
+        assert PODS not in client.asked
+        client.held[NODES].set()
+        await counting.wait()
+        assert client.asked.index(PODS) > client.asked.index(NODES)
+    assert len(settled) == 1
 
 
 class Away(FakeClient):
@@ -123,36 +161,14 @@ def sources(controller: Controller, metrics: ControllerMetrics) -> dict[str, flo
     }
 
 
-async def test_a_leader_says_which_watches_are_broken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(garbage, "look_through_all_seldom", lambda: None)
+async def test_a_leader_says_which_watches_are_broken() -> None:
     metrics = ControllerMetrics()
-    controller = Controller(Away().as_client, metrics, workers=1, backfill_depth=1, identity="me", held=leading)
+    controller = a_controller(Away(), metrics)
     assert sources(controller, metrics) == {}
-    stop, abandon = asyncio.Event(), asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(controller.run(stop, abandon=abandon), name="controller")
-        watched = [*controller._watches.informers, *controller._watches.side_informers]
-        await eventually(lambda: sources(controller, metrics) == dict.fromkeys((one.resource for one in watched), 0.0))
-        abandon.set()
-        stop.set()
-
-
-async def test_used_sums_are_left_only_if_all_was_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled: list[float] = []
-
-    async def settle(_: StatusLane, now: float) -> None:
-        settled.append(now)
-
-    monkeypatch.setattr(StatusLane, "settle", settle)
-    controller = Controller(
-        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
-    )
-    for informer in controller._watches.informers:
-        informer.synced.set()
-    await controller._finish()
-    assert settled == []
-    controller._watches.pods.synced.set()
-    await controller._finish()
-    assert len(settled) == 1
+    async with running(controller):
+        await eventually(lambda: sources(controller, metrics))
+        found = sources(controller, metrics)
+    # pods are listed last
+    assert {"nodes", "clusterqueues", "jobs", "podschedulingpolicies"} <= found.keys()
+    assert "pods" not in found
+    assert set(found.values()) == {0.0}

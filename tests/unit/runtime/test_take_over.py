@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -14,43 +13,27 @@ from controller.cache.kinds import OURS, PODS
 from controller.cache.sinks import PodSink
 from controller.cache.written import Written
 from controller.kube.decode import PodDecoder
-from controller.kube.errors import Invalid, NotFound
 from controller.runtime.controller import Controller
 from controller.runtime.watches import Watches
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support import api_objects
 from tests.support.fake_client import FakeClient
+from tests.support.fake_kinds import FakeKinds
 from tests.support.fake_time import turns
-from tests.support.pod_documents import a_pod_document, raw
+from tests.support.pod_documents import a_pod_document
 from tests.support.releasing import leading
 
 
-class Kinds(FakeClient):
-    """Lists some hundred pods and a queue for them; nothing happens after that."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lists: dict[str, list[Any]] = {
+def some_hundred_pods() -> FakeKinds:
+    """And a queue for them."""
+    return FakeKinds(
+        {
             PODS: [a_pod_document(f"p{number:03}") for number in range(250)],
             f"{OURS}/clusterqueues": [api_objects.cluster_queue()],
             f"{OURS}/resourceflavors": [api_objects.resource_flavor()],
             f"{OURS}/localqueues": [api_objects.local_queue()],
         }
-
-    async def get(self, path: str, params: Mapping[str, str] | None = None, **_: Any) -> bytes:
-        if params is None:
-            raise NotFound(404, "NotFound", path)
-        return raw({"metadata": {"resourceVersion": "10"}, "items": self.lists.get(path, [])})
-
-    @asynccontextmanager
-    async def stream(self, _: str, params: Mapping[str, str], **__: Any) -> AsyncIterator[AsyncIterator[bytes]]:
-        if "sendInitialEvents" in params:
-            raise Invalid(422, "Invalid", "sendInitialEvents is forbidden for watch")
-        yield self._nothing()
-
-    async def _nothing(self) -> AsyncIterator[bytes]:
-        await asyncio.Event().wait()
-        yield b""
+    )
 
 
 @asynccontextmanager
@@ -80,7 +63,7 @@ def a_controller(client: FakeClient) -> Controller:
 
 
 async def test_what_a_standby_knows_is_known_to_the_leader() -> None:
-    client = Kinds()
+    client = some_hundred_pods()
     async with a_standby(client) as watches:
         before = watches.cache
         controller = a_controller(client)
@@ -94,7 +77,7 @@ async def test_what_a_standby_knows_is_known_to_the_leader() -> None:
 
 
 async def test_half_of_what_a_standby_knows_counts_as_nothing() -> None:
-    client = Kinds()
+    client = some_hundred_pods()
     async with a_standby(client) as watches:
         controller = a_controller(client)
         async with asyncio.TaskGroup() as group:
@@ -111,7 +94,7 @@ async def test_half_of_what_a_standby_knows_counts_as_nothing() -> None:
 async def test_watches_that_keep_nothing_hand_nothing_over() -> None:
     cache = ClusterCache(lambda: None)
     watches = Watches(
-        Kinds().as_client, cache, ControllerMetrics(), Written(), decode=PodDecoder(), pods=PodSink(cache)
+        some_hundred_pods().as_client, cache, ControllerMetrics(), Written(), decode=PodDecoder(), pods=PodSink(cache)
     )
     with pytest.raises(AssertionError, match="keep nothing"):
-        await a_controller(Kinds()).take_over(watches)
+        await a_controller(some_hundred_pods()).take_over(watches)

@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.cache.policies import access as module
 from controller.cache.policies.access import Access, binding_sink, role_sink
 from controller.core.scheduling_policies.rbac import ALL, NOTHING, Usable
 from controller.kube.decode import decode_metadata
@@ -141,8 +140,7 @@ def test_a_list_brings_what_is_new_and_changed() -> None:
     assert access.usable("team", "me") == names("b")
 
 
-def test_only_what_can_matter_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_REMEMBERED", 2)
+def test_only_what_can_matter_is_kept() -> None:
     access = access_of(
         [
             a_role("edit", {"verbs": ["*"], "apiGroups": ["apps"], "resources": ["*"]}),
@@ -151,9 +149,19 @@ def test_only_what_can_matter_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
     )
     assert (access.roles, list(access.bindings)) == ({}, [("", "b")])
-    for number in range(5):
+
+
+def test_answers_do_not_pile_up() -> None:
+    access = Access(most_kept=2)
+    for role in ("a", "b"):
+        put(access, a_role(role, a_rule(role)))
+        put(access, a_binding(role, role, ME))
+    first = access.usable("team", "me")
+    assert access.usable("team", "me") is first, "it is kept"
+    for number in range(2):
         access.usable("team", f"account-{number}")
-    assert len(access._answers) <= 2
+    again = access.usable("team", "me")
+    assert (again, again is first) == (names("a", "b"), False)
 
 
 @pytest.mark.parametrize("read", [decode_role, decode_binding])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from controller.cache.policies import pod_policies
 from controller.cache.policies.pod_policies import Policies
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
 from controller.core.pod_policies.policies import Policy
@@ -48,8 +47,10 @@ def test_cached_policies_follow_labels_and_policies() -> None:
     assert names(store, "one", {"team": "batch"}) == []
 
 
-def test_namespaces_that_are_gone_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_policies, "_NAMESPACES_MOST", 3)
-    store = a_store(Policy(name="wide", pods=EVERYTHING, namespaces=EVERYTHING))
-    assert [names(store, f"team-{number}", {}) for number in range(10)] == [["wide"]] * 10
-    assert len(store._reaching) <= 3
+def test_namespaces_that_are_gone_do_not_pile_up() -> None:
+    store = Policies(pytest.fail, most_kept=3)
+    store.put(ReadPolicy(("", "wide"), Policy(name="wide", pods=EVERYTHING, namespaces=EVERYTHING)))
+    first = store.of("team-0", {})
+    assert store.of("team-0", {}) is first, "it is kept"
+    assert [names(store, f"team-{number}", {}) for number in range(1, 4)] == [["wide"]] * 3
+    assert (store.of("team-0", {}) == first, store.of("team-0", {}) is first) == (True, False)
