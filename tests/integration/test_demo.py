@@ -18,6 +18,7 @@ from rich.console import Console
 
 from controller.demo.play import Run, play
 from controller.demo.summary import Result
+from controller.demo.tenancy import Tenancy
 from controller.demo.workload import pods
 from controller.demo.world import objects, of_cluster
 from controller.kube.apply import apply, delete
@@ -212,11 +213,13 @@ async def test_a_serving_controller_is_used_else_queues_are_left(
         await cleared(owner)
 
 
+@pytest.mark.more
 async def test_a_deadline_that_passes_is_told_with_what_has_not_ended(cluster: Sandbox, owner: Client) -> None:
-    here = of_cluster("late")
-    made = [*load_documents(manifests("crd")), *objects(here)]
-    await apply(owner, made)
+    here, tenancy = of_cluster("late"), Tenancy(owner)
     try:
+        # namespaces and their objects are gone before their kinds go, else they stay for minutes
+        await tenancy.make(load_documents(manifests("crd")))
+        await tenancy.make(objects(here))
         for team in here.teams:
             await eventually(partial(has_default_account, owner, here.named(team.name)))
 
@@ -228,8 +231,7 @@ async def test_a_deadline_that_passes_is_told_with_what_has_not_ended(cluster: S
         (told,) = Result.of(seen, None).shortcomings()
         assert told.startswith("still queued: 3, such as team-")
     finally:
-        await delete(owner, made)
-        await cleared(owner)
+        await tenancy.remove()
 
 
 async def has_default_account(client: Client, namespace: str) -> bool:

@@ -67,6 +67,7 @@ async def test_a_patch_of_the_leader_before_is_refused(
     assert await released(team) == {"first", "second"}
 
 
+@pytest.mark.more
 async def test_patches_of_a_killed_process_of_the_pod_are_refused(
     team: Team, client: Client, rivals: Rivals, proxy: ApiserverProxy
 ) -> None:
@@ -92,6 +93,7 @@ async def test_patches_of_a_killed_process_of_the_pod_are_refused(
     assert await admitted_by(team, "first") != before
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("cluster", [Gate.WEBHOOK], ids=["webhook"], indirect=True)
 async def test_a_standby_whose_watches_lag_sees_the_last_release(
     team: Team, cluster: Cluster, client: Client, rivals: Rivals, tmp_path: Path
@@ -115,6 +117,7 @@ async def test_a_standby_whose_watches_lag_sees_the_last_release(
         await team.until_waiting("second", "QuotaExceeded")
 
 
+@pytest.mark.more
 async def test_a_patch_from_before_the_lease_was_deleted(
     team: Team, client: Client, rivals: Rivals, proxy: ApiserverProxy
 ) -> None:

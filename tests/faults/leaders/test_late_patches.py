@@ -100,6 +100,7 @@ async def test_a_late_revocation_revokes_nothing_that_came_after_it(waiting: Tea
 
 
 @ONCE
+@pytest.mark.more
 async def test_a_patch_that_lands_before_the_revocation_is_a_release(waiting: Team, proxy: ApiserverProxy) -> None:
     held = proxy.hold(is_release("first"), times=1)
 
@@ -124,6 +125,7 @@ async def test_a_lost_reply_counts_one_release(waiting: Team, proxy: ApiserverPr
 
 
 @ONCE
+@pytest.mark.more
 async def test_a_namesake_does_not_get_the_late_patch(waiting: Team, proxy: ApiserverProxy) -> None:
     held = proxy.hold(is_release("first"), times=1)
     await open_queue(waiting)
@@ -137,6 +139,7 @@ async def test_a_namesake_does_not_get_the_late_patch(waiting: Team, proxy: Apis
 
 
 @ONCE
+@pytest.mark.more
 @pytest.mark.parametrize("edit", EDITS)
 async def test_an_edit_in_between_leaves_the_quota_whole(waiting: Team, proxy: ApiserverProxy, edit: str) -> None:
     held = proxy.hold(is_release("first"), times=1)
