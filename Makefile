@@ -114,7 +114,7 @@ fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an
 	@$(BIN)/python -m tests.property.pods.test_review_bodies $(or $(N),1000000)
 	@echo "$(or $(N),1000000) spoilt reviews, each of them answered"
 
-test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (half an hour)
+test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (hours)
 	@$(MAKE) --no-print-directory coverage
 	@$(PENSTOCK) sandbox build --kubernetes 1.36.3
 	@$(BIN)/python -m tests.support.promtool
