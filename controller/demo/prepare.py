@@ -12,7 +12,7 @@ from controller.demo.errors import DemoError
 from controller.demo.world import DemoSetup
 from controller.kube import clock
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
+from controller.kube.existence import exists
 
 _OURS = f"/apis/{GROUP}/{VERSION}"
 _POLL_SECONDS = 0.2
@@ -29,7 +29,7 @@ async def until_usable(client: Client, world: DemoSetup) -> None:
     deadline = clock.monotonic() + _SECONDS
     for team in world.teams:
         path = f"/api/v1/namespaces/{world.named(team.name)}/serviceaccounts/default"
-        while not await _exists(client, path):
+        while not await exists(client, path):
             if clock.monotonic() > deadline:
                 raise DemoError(
                     f"namespace {world.named(team.name)} has no default ServiceAccount after {_SECONDS:g} s"
@@ -55,11 +55,3 @@ async def _trouble(client: Client, name: str) -> str | None:
     if active is None:
         return f"no controller has said whether ClusterQueue {name} can be used"
     return None if active.status == "True" else f"ClusterQueue {name} cannot be used: {active.message}"
-
-
-async def _exists(client: Client, path: str) -> bool:
-    try:
-        await client.get(path)
-    except NotFound:
-        return False
-    return True

@@ -13,7 +13,8 @@ from controller.demo.world import Body
 from controller.kube import clock
 from controller.kube.apply import apply, delete
 from controller.kube.client import Client
-from controller.kube.errors import KubeError, NotFound
+from controller.kube.errors import KubeError
+from controller.kube.existence import exists
 
 _GONE_SECONDS = 90.0
 _POLL_SECONDS = 0.3
@@ -62,12 +63,8 @@ async def split(client: Client, documents: Sequence[Body]) -> tuple[list[Body], 
     there: list[Body] = []
     missing: list[Body] = []
     for document in documents:
-        try:
-            await client.get(path_of(document))
-        except NotFound:
-            missing.append(document)
-        else:
-            there.append(document)
+        side = there if await exists(client, path_of(document)) else missing
+        side.append(document)
     return there, missing
 
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import click
@@ -34,14 +33,13 @@ from tests.bench.gate import (
     counted,
     queue,
     spent,
-    takes_pods,
     until_at_rest,
     watching,
 )
 from tests.bench.releaser import GATE, READY
 from tests.bench.waits import Waits, quantile
 from tests.support.creating import create_all
-from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 
 Json = dict[str, Any]
 MODES: Final = {"policies": Gate.POLICIES, "webhook": Gate.WEBHOOK}
@@ -123,7 +121,7 @@ async def _rounds(pods: int, queues: int, rounds: int) -> dict[str, list[Measure
 async def prepare(client: Client) -> None:
     """Make the namespace, and keep the apiserver looking at Leases."""
     await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *watching()])
-    await eventually(partial(takes_pods, client), message="the namespace takes no pods")
+    await until_takes_pods(client, NAMESPACE)
 
 
 @asynccontextmanager

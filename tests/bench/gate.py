@@ -25,11 +25,11 @@ from controller.core.keys import QUEUE_NAME
 from controller.kube import clock
 from controller.kube.apply import apply
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
 from controller.sandbox import NodeShape, Sandbox, launch
 from controller.sandbox.installation import Gate, installed
 from tests.support.creating import create_all
 from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 
 Json = dict[str, Any]
 MODES: Final[dict[str, Gate | None]] = {"ceiling": None, "webhook": Gate.WEBHOOK, "policies": Gate.POLICIES}
@@ -97,7 +97,7 @@ async def _rounds(modes: Sequence[str], pods: int, rounds: int) -> dict[str, lis
     found: dict[str, list[Figures]] = {name: [] for name in modes}
     async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
         await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *watching()])
-        await eventually(partial(takes_pods, client), message="the namespace takes no pods")
+        await until_takes_pods(client, NAMESPACE)
         process = apiserver(sandbox)
         for number in range(rounds):
             for name in (*modes[number % len(modes) :], *modes[: number % len(modes)]):  # each is first at times
@@ -158,14 +158,6 @@ def queue(name: str = "main", cpu: str = "1000", **spec: Any) -> list[Json]:
             "spec": {"clusterQueue": name},
         },
     ]
-
-
-async def takes_pods(client: Client) -> bool:
-    try:
-        await client.get(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default")
-    except NotFound:
-        return False
-    return True
 
 
 async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str, str], count: int) -> Figures:

@@ -11,7 +11,6 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import click
@@ -23,8 +22,9 @@ from controller.kube.client import Client
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import Gate
 from tests.bench.figures import Figure, tell
-from tests.bench.gate import NAMESPACE, NODES, POLL_SECONDS, counted, kept, takes_pods, until_at_rest, watching
+from tests.bench.gate import NAMESPACE, NODES, POLL_SECONDS, counted, kept, until_at_rest, watching
 from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 
 Json = dict[str, Any]
 LOADS: Final = ("no queue", "whole", "pod by pod")
@@ -71,7 +71,7 @@ async def _rounds(jobs: int, width: int, rounds: int) -> dict[str, list[Figures]
     found: dict[str, list[Figures]] = {name: [] for name in LOADS}
     async with Sandbox.start(node_shapes=[NODES]) as sandbox, sandbox.client() as client:
         await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *watching()])
-        await eventually(partial(takes_pods, client), message="the namespace takes no pods")
+        await until_takes_pods(client, NAMESPACE)
         for number in range(rounds):
             for name in (*LOADS[number % 3 :], *LOADS[: number % 3]):  # each is first at times
                 async with _in_load(sandbox, client, name) as (own, inside):

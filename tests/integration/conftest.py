@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster
-from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 from tests.support.kubernetes import VERSION
 from tests.support.team import Team
 
@@ -40,14 +39,7 @@ async def namespace(admin: Client) -> AsyncIterator[str]:
     """Name of a new namespace that takes pods; deleted at the end of the test, without waiting for that."""
     name = f"test-{secrets.token_hex(4)}"
     await admin.post("/api/v1/namespaces", {"metadata": {"name": name}})
-
-    async def has_default_account() -> bool:
-        try:
-            return bool(await admin.get(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
-        except NotFound:
-            return False
-
-    await eventually(has_default_account, message=f"namespace {name} has no default ServiceAccount")
+    await until_takes_pods(admin, name)
     yield name
     await admin.delete(f"/api/v1/namespaces/{name}")
 

@@ -39,10 +39,10 @@ from tests.support.api_objects import (
     resource_flavor,
     scheduling_policy,
 )
+from tests.support.existence import until_gone
 from tests.support.faulty import Faulty
 from tests.support.faulty_objects import FAULTY
 from tests.support.faulty_schedules import ONLY_TOLD_LATER
-from tests.support.gone import until_gone
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.served_kinds import serve_our_kinds
 

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from controller.sandbox.installation import installed
 from controller.sandbox.shipped import manifests
 from tests.support.api_objects import cluster_queue
 from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 from tests.support.kubernetes import VERSION
 from tests.support.sandbox import Answer, CommandLine
 
@@ -221,7 +221,7 @@ async def test_a_deadline_that_passes_is_told_with_what_has_not_ended(cluster: S
         await tenancy.make(load_documents(manifests("crd")))
         await tenancy.make(objects(here))
         for team in here.teams:
-            await eventually(partial(has_default_account, owner, here.named(team.name)))
+            await until_takes_pods(owner, here.named(team.name))
 
         async def check() -> None:
             """Nothing of ours runs: nobody releases the pods."""
@@ -232,13 +232,6 @@ async def test_a_deadline_that_passes_is_told_with_what_has_not_ended(cluster: S
         assert told.startswith("still queued: 3, such as team-")
     finally:
         await tenancy.remove()
-
-
-async def has_default_account(client: Client, namespace: str) -> bool:
-    try:
-        return bool(await client.get(f"/api/v1/namespaces/{namespace}/serviceaccounts/default"))
-    except NotFound:
-        return False
 
 
 async def cleared(client: Client) -> None:

@@ -16,8 +16,10 @@ import orjson
 from controller.core.keys import CONDITION, FLAVOR, GATE, QUEUE_NAME
 from controller.kube.client import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Client
 from controller.kube.errors import Forbidden, NotFound
+from controller.kube.existence import exists
 from controller.sandbox import NodeShape, Sandbox
 from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 
 Json = dict[str, Any]
 OURS = "/apis/penstock.dev/v1alpha1"
@@ -49,8 +51,7 @@ class Team:
         body = {"metadata": {"name": self.namespace, "labels": dict(labels or {})}}
         await self.client.post("/api/v1/namespaces", body)
         self._undo.append(lambda: self.client.delete(f"/api/v1/namespaces/{self.namespace}"))
-        account = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default"
-        await eventually(lambda: self.exists(account), message="the namespace has no default ServiceAccount")
+        await until_takes_pods(self.client, self.namespace)
 
     async def close(self) -> None:
         """Remove everything, the namespace's objects by removing the namespace."""
@@ -191,11 +192,11 @@ class Team:
 
     async def exists(self, path: str) -> bool:
         """Whether there is something at this path."""
-        try:
-            await self.client.get(path)
-        except NotFound:
-            return False
-        return True
+        return await exists(self.client, path)
+
+    async def events(self) -> list[Json]:
+        """All Events in the namespace."""
+        return list(_json(await self.client.get(f"/api/v1/namespaces/{self.namespace}/events"))["items"])
 
     async def until_bound(self, *names: str, seconds: float = 40) -> dict[str, Json]:
         """Wait until these pods are on nodes; return all pods."""

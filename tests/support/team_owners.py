@@ -36,6 +36,12 @@ async def pods_of(team: Team, app: str) -> list[dict[str, Any]]:
     return [pod for pod in (await team.all()).values() if pod["metadata"]["labels"].get("app") == app]
 
 
+async def evictions_told(team: Team) -> set[str]:
+    """What Events of the controller say of evictions. They come a moment after the deed."""
+    ours = [one for one in await team.events() if one["reportingComponent"].startswith("penstock")]
+    return {one["message"] for one in ours if one["reason"] == "Evicted"}
+
+
 async def until_running(team: Team, app: str, count: int = 1) -> None:
     async def running() -> bool:
         assert [pod["status"]["phase"] for pod in await pods_of(team, app)] == ["Running"] * count

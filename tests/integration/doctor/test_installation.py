@@ -25,7 +25,7 @@ from tests.support.broken import besides, without
 from tests.support.clusters import Cluster
 from tests.support.command import penstock
 from tests.support.eventually import eventually
-from tests.support.gone import until_gone
+from tests.support.existence import until_gone
 from tests.support.served_kinds import serve_our_kinds
 
 pytestmark = pytest.mark.integration
@@ -58,10 +58,10 @@ async def test_a_kind_that_is_not_served_is_found(doctor: Doctor, client: Client
     name = "workloadpriorityclasses.penstock.dev"
     await client.delete(f"{DEFINITIONS}/{name}")
     try:
-        await until_gone(client, f"{DEFINITIONS}/{name}")
+        await until_gone(client, f"{DEFINITIONS}/{name}", seconds=90)
         assert await doctor.finds(CRDS) == {f"CustomResourceDefinition {name}": "does not exist"}
     finally:
-        await until_gone(client, f"{DEFINITIONS}/{name}")
+        await until_gone(client, f"{DEFINITIONS}/{name}", seconds=90)
         await serve_our_kinds(client)
     assert await doctor.finds(CRDS) == {}
 

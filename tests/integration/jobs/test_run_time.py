@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import orjson
 import pytest
 
 from controller.core.keys import ACCEPTED, KUEUE_LABELS, KUEUE_QUEUE, MAX_RUN_TIME, RUN_TIME_LIMIT, RUN_TIME_USED
@@ -21,8 +20,7 @@ async def event_of(team: Team, reason: str) -> Json:
     """Wait until there is an Event of this reason in the team's namespace."""
 
     async def there() -> Json:
-        found = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
-        return next(dict(one) for one in found if one["reason"] == reason)
+        return next(one for one in await team.events() if one["reason"] == reason)
 
     return await eventually(there, message=f"no Event {reason}")
 

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
 from tests.support.clusters import Cluster, a_cluster
-from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 
 COUNT = 400
 PARTS, PART = 10, 115_000
@@ -31,7 +30,7 @@ def cluster() -> Iterator[Cluster]:
 async def make_all(sandbox: Sandbox) -> None:
     async with sandbox.client() as client:
         await client.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE.rsplit("/", 1)[-1]}})
-        await eventually(lambda: takes_pods(client), message="the namespace has no default ServiceAccount")
+        await until_takes_pods(client, NAMESPACE.rsplit("/", 1)[-1])
         numbers = iter(range(COUNT))
         with warnings.catch_warnings():
             # aiohttp's, of a body that it sends at once
@@ -39,14 +38,6 @@ async def make_all(sandbox: Sandbox) -> None:
             async with asyncio.TaskGroup() as group:
                 for writer in range(AT_ONCE):
                     group.create_task(make(client, numbers), name=f"create-{writer}")
-
-
-async def takes_pods(client: Client) -> bool:
-    try:
-        await client.get(f"{NAMESPACE}/serviceaccounts/default")
-    except NotFound:
-        return False
-    return True
 
 
 async def make(client: Client, numbers: Iterator[int]) -> None:

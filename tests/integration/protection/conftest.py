@@ -6,7 +6,6 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from functools import partial
 
 import pytest
 
@@ -17,7 +16,7 @@ from controller.sandbox.installation import Gate, Installation
 from tests.integration.protection.people import Field, allow_editors
 from tests.integration.protection.table import LABELS_OF, Where
 from tests.support.clusters import a_cluster
-from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 from tests.support.impersonation import Impersonation, impersonation
 from tests.support.team import Team
 
@@ -68,7 +67,7 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     """A namespace for one test, which takes pods."""
     name = f"test-{secrets.token_hex(4)}"
     await client.post("/api/v1/namespaces", {"metadata": {"name": name}})
-    await eventually(partial(_takes_pods, client, name), message=f"namespace {name} has no account")
+    await until_takes_pods(client, name)
     yield name
     with suppress(NotFound):
         await client.delete(f"/api/v1/namespaces/{name}")
@@ -91,12 +90,4 @@ async def prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
             await client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": LABELS_OF[where]}})
         await Field(client, apiserver, namespaces).let_in_editors()
         for name in namespaces.values():
-            await eventually(partial(_takes_pods, client, name), message=f"namespace {name} has no account")
-
-
-async def _takes_pods(client: Client, namespace: str) -> bool:
-    try:
-        await client.get(f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
-    except NotFound:
-        return False
-    return True
+            await until_takes_pods(client, name)

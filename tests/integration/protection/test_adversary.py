@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from aiohttp import ClientSession
 from prometheus_client.parser import text_string_to_metric_families
@@ -302,8 +301,7 @@ async def test_a_daemon_set_gets_no_pods_where_a_queue_is_required(
             assert (await apiserver.send(editor, "POST", path, a_daemon_set(name, metadata))).code == 201
 
         async def refused() -> bool:
-            events = orjson.loads(await client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
-            told = {e["involvedObject"]["name"] for e in events if "queue-required: " in e["message"]}
+            told = {e["involvedObject"]["name"] for e in await team.events() if "queue-required: " in e["message"]}
             assert told == {"without-queue", "with-queue"}
             return True
 

@@ -162,8 +162,9 @@ async def test_the_next_leader_releases_under_its_own_name(
         assert (await team.get("one"))["metadata"]["annotations"][ADMITTED_BY] == await until_leads(client, "second")
         code, _ = await stamped(field, Start.QUEUED, former)
         assert code == 403
+        assert await second.stop() == 0
     finally:
-        await second.stop()
+        second.kill()
         await leads_again(protected, client, field)
     await team.pod("two")
     await team.until_bound("two")

@@ -11,7 +11,7 @@ from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound, TooManyRequests
 from tests.support.eventually import eventually
-from tests.support.gone import until_gone
+from tests.support.existence import until_gone
 from tests.support.impersonation import Identity, Impersonation
 from tests.support.team import Json
 
@@ -43,7 +43,7 @@ async def job_sets(client: Client, namespace: str) -> AsyncIterator[str]:
     yield path
     # the next test defines them again
     await client.delete(f"{CRDS}/jobsets.jobset.x-k8s.io")
-    await until_gone(client, f"{CRDS}/jobsets.jobset.x-k8s.io")
+    await until_gone(client, f"{CRDS}/jobsets.jobset.x-k8s.io", seconds=90)
 
 
 def a_job_set(label: str = "", **metadata: object) -> Json:

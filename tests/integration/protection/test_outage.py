@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import orjson
@@ -40,7 +39,7 @@ from tests.integration.protection.table import (
 )
 from tests.support.command import penstock
 from tests.support.eventually import eventually
-from tests.support.gone import is_gone
+from tests.support.existence import until_gone
 from tests.support.impersonation import Impersonation
 from tests.support.team import TEAM_LABEL, Team
 
@@ -184,7 +183,7 @@ async def test_a_namespace_can_be_deleted_without_the_webhook(
     path = f"/api/v1/namespaces/{namespace}"
     await client.delete(path)
     await client.patch(f"{path}/pods/{kept}", UNFINALIZED, content_type=MERGE_PATCH)
-    await eventually(partial(is_gone, client, path), seconds=60, message="the namespace is still there")
+    await until_gone(client, path, seconds=60)
 
 
 async def test_an_unqueued_pod_needs_no_webhook(hanging: Outage, team: Team) -> None:
@@ -193,7 +192,7 @@ async def test_an_unqueued_pod_needs_no_webhook(hanging: Outage, team: Team) -> 
     await team.client.patch(f"{team.pods_path}/foreign", EDIT, content_type=MERGE_PATCH)
     await team.until_bound("foreign")
     await team.client.delete(f"{team.pods_path}/foreign")
-    await eventually(partial(is_gone, team.client, f"{team.pods_path}/foreign"), message="the pod is still there")
+    await until_gone(team.client, f"{team.pods_path}/foreign")
 
 
 async def test_the_controller_goes_on_releasing_without_the_webhook(hanging: Outage, team: Team) -> None:

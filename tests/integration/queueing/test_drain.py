@@ -8,7 +8,15 @@ import pytest
 from controller.core.keys import EVICTION
 from tests.support.eventually import eventually
 from tests.support.team import Team
-from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, until_made_anew, until_running
+from tests.support.team_owners import (
+    IGNORES,
+    a_job,
+    a_replica_set,
+    evictions_told,
+    pods_of,
+    until_made_anew,
+    until_running,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -26,12 +34,6 @@ async def until_drained(team: Team, reason: str) -> str:
 
 async def uids(team: Team, app: str) -> set[str]:
     return {pod["metadata"]["uid"] for pod in await pods_of(team, app)}
-
-
-async def evictions_told(team: Team) -> set[str]:
-    events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
-    ours = [one for one in events if one["reportingComponent"].startswith("penstock")]
-    return {one["message"] for one in ours if one["reason"] == "Evicted"}
 
 
 async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> None:

@@ -45,4 +45,4 @@ async def test_a_pod_without_spot_goes_on_demand_in_time(team: Team) -> None:
         assert (selector, tolerated) == ({TEAM_LABEL: team.id, "shape": shape}, {shape})
         assert "requiredDuringSchedulingIgnoredDuringExecution" not in affinity.get("nodeAffinity", {})
     released = clock.epoch(pods["second"]["metadata"]["annotations"]["penstock.dev/admitted-at"])
-    assert released >= created + 30, released - created
+    assert 0 <= released - (created + 30) < 5, released - created

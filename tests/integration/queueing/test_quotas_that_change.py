@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import orjson
 import pytest
 
 from controller.core.keys import EVICTION
@@ -16,7 +15,7 @@ from controller.kube import clock
 from controller.kube.client import JSON_PATCH, STRATEGIC_PATCH
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, is_gated
-from tests.support.team_owners import a_replica_set, pods_of, until_running
+from tests.support.team_owners import a_replica_set, evictions_told, pods_of, until_running
 
 pytestmark = pytest.mark.integration
 
@@ -175,7 +174,7 @@ async def test_a_window_that_drains_takes_back_what_it_gave(team: Team) -> None:
     await until_quota(team, "1", seconds=60)
     stays = await until_one_stays(team, before)
     assert condition_named(stays, EVICTION) is None
-    told = await evictions_told(team)
+    told = await eventually(lambda: evictions_told(team), message="no Event tells of an eviction")
     text = (
         f"OverQuota: ClusterQueue {team.full('cq')} uses more than it may (onClose Drain of its window burst): flavor "
     )
@@ -191,7 +190,7 @@ async def test_a_quota_that_is_lowered_takes_back_what_is_too_much(team: Team) -
     lowered = [{"op": "replace", "path": "/spec/flavors/0/resources/0/nominalQuota", "value": 1}]
     await team.client.patch(path, lowered, content_type=JSON_PATCH)
     await until_one_stays(team, before)
-    (told,) = await evictions_told(team)
+    (told,) = await eventually(lambda: evictions_told(team), message="no Event tells of an eviction")
     assert told.startswith(
         f"OverQuota: ClusterQueue {team.full('cq')} uses more than it may (reclaimOverQuota): flavor "
     )
@@ -221,16 +220,6 @@ async def until_one_stays(team: Team, before: set[str]) -> dict[str, Any]:
         return dict(left[0])
 
     return await eventually(stays, message="not just one of the pods stayed")
-
-
-async def evictions_told(team: Team) -> set[str]:
-    """Wait for Events of evictions, which come after the deed; return what they say."""
-
-    async def told() -> set[str]:
-        events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
-        return {one["message"] for one in events if one["reason"] == "Evicted"}
-
-    return await eventually(told, message="no Event tells of an eviction")
 
 
 def condition_named(pod: dict[str, Any], name: str) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.support.eventually import eventually
@@ -96,8 +95,7 @@ async def test_a_returned_pod_goes_to_the_next_flavor(team: Team) -> None:
     assert flavor_of(await team.get(name)) == team.full("steady")
 
     async def told() -> str:
-        events = await team.client.get(f"/api/v1/namespaces/{team.namespace}/events")
-        found = [one for one in orjson.loads(events)["items"] if one["involvedObject"]["name"] == name]
+        found = [one for one in await team.events() if one["involvedObject"]["name"] == name]
         said = [str(one["message"]) for one in found if one["reason"] == "Admitted"]
         assert said
         return said[0]

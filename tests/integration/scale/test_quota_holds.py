@@ -13,7 +13,6 @@ import pytest
 
 from controller.kube.apply import apply
 from controller.kube.client import Client
-from controller.kube.errors import NotFound
 from controller.kube.listing import pages
 from controller.sandbox import NodeShape
 from controller.sandbox.programs import Program
@@ -24,6 +23,7 @@ from tests.support.books import Books
 from tests.support.clusters import Cluster
 from tests.support.creating import create_all
 from tests.support.eventually import eventually
+from tests.support.existence import until_takes_pods
 from tests.support.leaders import crash
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
@@ -63,14 +63,6 @@ async def restart(cluster: Cluster, client: Client, log: Log, count: int) -> Non
         cluster.programs.controller.start()
 
 
-async def takes_pods(client: Client) -> bool:
-    try:
-        await client.get(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default")
-    except NotFound:
-        return False
-    return True
-
-
 async def until_all_ended(client: Client, count: int) -> None:
     async def nothing_left() -> bool:
         status = orjson.loads(await client.get(ROOT_PATH))["status"]
@@ -94,7 +86,7 @@ async def phases(client: Client) -> dict[str, str]:
 async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluster, client: Client, count: int) -> None:
     await cluster.sandbox.add_nodes(NODES)
     await apply(client, company.objects())
-    await eventually(lambda: takes_pods(client), message="the namespace takes no pods")
+    await until_takes_pods(client, NAMESPACE)
     made = company.pods(count, seed=1)
     log = Log(cluster.sandbox.audit_log)
     async with asyncio.TaskGroup() as group:

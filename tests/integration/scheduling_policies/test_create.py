@@ -237,8 +237,7 @@ async def test_pods_of_workloads_are_judged_by_their_account(team: AccountTeam) 
     await eventually(created, seconds=150, message="not every workload has a pod")
 
     async def told() -> bool:
-        events = await team.client.get(f"/api/v1/namespaces/{team.namespace}/events")
-        return b"ServiceAccount 'other' of namespace" in events
+        return any("ServiceAccount 'other' of namespace" in one["message"] for one in await team.events())
 
     await eventually(told, message="no Event tells of the account that has no rights")
 

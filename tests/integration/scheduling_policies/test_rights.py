@@ -14,7 +14,7 @@ from tests.support.rbac_objects import API, a_binding, a_role, a_rule, group, pa
 pytestmark = pytest.mark.integration
 
 SSD = {"disk": "ssd"}
-BITES_SECONDS = 30
+BITES_SECONDS = 10
 
 
 async def passes(team: AccountTeam, **spec: Any) -> bool:

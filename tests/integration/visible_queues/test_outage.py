@@ -14,7 +14,7 @@ from controller.kube.client import Client
 from tests.support.clusters import Cluster, serve_again
 from tests.support.documented import commands
 from tests.support.eventually import eventually
-from tests.support.gone import until_gone
+from tests.support.existence import until_gone
 from tests.support.viewers import AGGREGATED_DISCOVERY, Viewers
 
 pytestmark = pytest.mark.integration
@@ -54,7 +54,7 @@ async def test_removing_the_api_service_frees_namespaces(cluster: Cluster, clien
     assert "visibility.penstock.dev/v1alpha1" in await eventually(lambda: keeps_it(client, stuck), seconds=90)
 
     await client.delete(API_SERVICE)
-    await until_gone(client, f"/api/v1/namespaces/{stuck}")
+    await until_gone(client, f"/api/v1/namespaces/{stuck}", seconds=90)
 
     await serve_again(cluster)
     assert orjson.loads(await client.get(ROOT))["kind"] == "APIResourceList"

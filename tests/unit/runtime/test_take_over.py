@@ -8,20 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from controller.cache.cluster import ClusterCache
 from controller.cache.kinds import OURS, PODS
-from controller.cache.sinks import PodSink
-from controller.cache.written import Written
-from controller.kube.decode import PodDecoder
-from controller.runtime.controller import Controller
 from controller.runtime.watches import Watches
-from controller.telemetry.metrics import ControllerMetrics
 from tests.support import api_objects
+from tests.support.controllers import a_controller, some_watches
 from tests.support.fake_client import FakeClient
 from tests.support.fake_kinds import FakeKinds
 from tests.support.fake_time import turns
 from tests.support.pod_documents import a_pod_document
-from tests.support.releasing import leading
 
 
 def some_hundred_pods() -> FakeKinds:
@@ -39,16 +33,7 @@ def some_hundred_pods() -> FakeKinds:
 @asynccontextmanager
 async def a_standby(client: FakeClient) -> AsyncIterator[Watches]:
     """Watches that keep what they have listed."""
-    cache = ClusterCache(lambda: None)
-    watches = Watches(
-        client.as_client,
-        cache,
-        ControllerMetrics(),
-        Written(),
-        decode=PodDecoder(),
-        pods=PodSink(cache),
-        keeps=True,
-    )
+    watches = some_watches(client, keeps=True)
     async with asyncio.TaskGroup() as group:
         tasks = watches.start(group)
         async with asyncio.timeout(20):
@@ -56,10 +41,6 @@ async def a_standby(client: FakeClient) -> AsyncIterator[Watches]:
         yield watches
         for task in tasks:
             task.cancel()
-
-
-def a_controller(client: FakeClient) -> Controller:
-    return Controller(client.as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading)
 
 
 async def test_what_a_standby_knows_is_known_to_the_leader() -> None:
@@ -92,9 +73,6 @@ async def test_half_of_what_a_standby_knows_counts_as_nothing() -> None:
 
 
 async def test_watches_that_keep_nothing_hand_nothing_over() -> None:
-    cache = ClusterCache(lambda: None)
-    watches = Watches(
-        some_hundred_pods().as_client, cache, ControllerMetrics(), Written(), decode=PodDecoder(), pods=PodSink(cache)
-    )
+    watches = some_watches(some_hundred_pods())
     with pytest.raises(AssertionError, match="keep nothing"):
         await a_controller(some_hundred_pods()).take_over(watches)
